@@ -31,11 +31,15 @@ def with_factories_given(project: Project, sources: Mapping[str, SourceFile], qu
         return {}
     if any(qualname in info.bases for info in project.linen_classes.values()):
         raise NotInlined("classes derive from it")
+    if any(base in project.linen_classes for base in project.linen_classes[qualname].bases):
+        raise NotInlined("its base may have fields before its own")
     if any("flax.linen" in (project.qualname(home, d) or "") or ast.unparse(d) == "classmethod" for d in _decorators(model)):
         raise NotInlined("its class methods construct it")
     for name in made:
         _check_reads(home, model, name)
     places = [s.target.id for s in model.body if isinstance(s, ast.AnnAssign) and isinstance(s.target, ast.Name)]
+    if any("ClassVar" in ast.unparse(s.annotation) for s in model.body if isinstance(s, ast.AnnAssign)):
+        raise NotInlined("some of its annotations are no fields")
     edits = {home.module: EditSet(home.text)}
     for statement in model.body:
         if isinstance(statement, ast.AnnAssign) and ast.unparse(statement.target) in made:

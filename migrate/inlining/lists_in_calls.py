@@ -17,6 +17,7 @@ from ..edits import EditSet
 from ..linen.project.index import Project
 from ..source import SourceFile
 from ..trees import subtree
+from .bindings import free_name
 from .callees import is_class
 
 _SEQUENCES = ("Sequence", "Tuple", "tuple", "List", "list")
@@ -34,10 +35,9 @@ def with_named_lists(project: Project, source: SourceFile, model: ast.ClassDef) 
 def _named(project: Project, source: SourceFile, method: ast.FunctionDef) -> str | None:
     for loop in [n for n in subtree(method) if isinstance(n, ast.For)]:
         made = _display(project, source, loop.iter)
-        names = {n.id for n in subtree(method) if isinstance(n, ast.Name)} | {a.arg for a in _arguments(method)}
         if made is None or source.function_of(loop) is not method or source.shares_line(loop):
             continue
-        name = next(n for n in ("layers", "modules", "made_layers", "made_modules") if n not in names)
+        name = free_name("layers", _names(method))
         edits = EditSet(source.text)
         said = f"{source.indent_of(loop)}{name} = {source.text_of(made)}{source.newline}"
         edits.insert(source.line_span(loop).start, said)
@@ -46,8 +46,10 @@ def _named(project: Project, source: SourceFile, method: ast.FunctionDef) -> str
     return None
 
 
-def _arguments(function: ast.FunctionDef) -> list[ast.arg]:
-    return [a for a in subtree(function.args) if isinstance(a, ast.arg)]
+def _names(method: ast.FunctionDef) -> set[str]:
+    """What a method says a name of."""
+    nodes = subtree(method)
+    return {n.id for n in nodes if isinstance(n, ast.Name)} | {n.arg for n in nodes if isinstance(n, ast.arg)}
 
 
 def _display(project: Project, source: SourceFile, over: ast.expr) -> ast.ListComp | None:
@@ -124,8 +126,8 @@ def _without_end(
 ) -> str | None:
     """The first item, or the last one, made apart from the others; None where the list is used otherwise."""
     name = uses[0].id if uses else ""
-    apart = f"{'last' if end else 'first'}_of_{name}"
-    if not uses or any(isinstance(n, ast.Name) and n.id == apart for n in subtree(method)):
+    apart = free_name(f"{'last' if end else 'first'}_of_{name}", _names(method))
+    if not uses:
         return None
     edits = EditSet(source.text)
     kinds = set()

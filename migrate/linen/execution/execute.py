@@ -24,7 +24,7 @@ from ..modules.module_calls import INITIAL_CARRY
 from ..modules.normalize_calls import Normalized
 from ..modules.variable_reads import VariableRead
 from ..project.classes import ClassModel, Field, Method
-from ..values import closures, jumps, mutation
+from ..values import jumps, mutation
 from ..values.dims import Dim
 from ..values.environment import Env, Returned
 from ..values.merging import dependencies_of, map_dims, merge, merge_returned
@@ -508,8 +508,7 @@ class Execution(LoopExecution):
         env.names[node.name] = Abs(self.local_function(node, env), static=closed)
         env.local.discard(node.name)
         if self.in_setup:
-            if not closures.changes(node, env):
-                env.local.add(node.name)
+            env.local.add(node.name)
         elif plain and not env.is_taken(node.name) and (closed or self._reads_sizes_only(node, env)):
             localized = self.localize_function(node, env)
             if localized is not None:

@@ -8,16 +8,18 @@ from __future__ import annotations
 
 import ast
 import dataclasses
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Collection
+from typing import TYPE_CHECKING, Any
 
 from ...source import SourceFile
 from ...trees import subtree
-from . import localize
-from .arguments import is_self
+from . import mutation
 from .default_dtypes import with_argument
 from .sites import Abs, DtypePart, InitPart, Localized, LocalizedPart
 from .values import Array, DtypeOf, Int, Real, Unknown
+
+if TYPE_CHECKING:
+    from ..project.index import Project
 
 _OF_ARRAYS = frozenset({"shape", "ndim", "size", "dtype"})
 _LIBRARIES = ("jax.numpy.", "numpy.", "jax.random.", "jax.nn.initializers.", "flax.linen.initializers.")
@@ -44,8 +46,8 @@ def evaluated(run: Any, node: ast.AST, bound: frozenset[str], env: Any) -> Abs |
     read = node.value if isinstance(node, ast.Subscript) else node
     if not isinstance(read, ast.Attribute) or read.attr not in _OF_ARRAYS or not isinstance(read.value, ast.Name):
         return None
-    around = env.get(read.value.id) if read.value.id not in bound else None
-    if around is None or not (isinstance(around.value, Array) or (type(around.value) is Unknown and read.attr == "dtype")):
+    held = env.get(read.value.id) if read.value.id not in bound else None
+    if held is None or not (isinstance(held.value, Array) or (type(held.value) is Unknown and read.attr == "dtype")):
         return None
     if isinstance(node, ast.Subscript) and any(isinstance(n, ast.Name) for n in subtree(node.slice)):
         return None
@@ -55,37 +57,48 @@ def evaluated(run: Any, node: ast.AST, bound: frozenset[str], env: Any) -> Abs |
         return None  # it stands in the method itself, and was followed with it
     if not isinstance(function, ast.FunctionDef | ast.Lambda):
         return None
-    if changes(function, env):
+    if changes(run, function, env):
         return None  # it is read when the function is called
     found: Abs = run.evaluate(node, env)
     return found
 
 
-def changes(function: ast.Lambda | ast.FunctionDef, env: Any) -> bool:
+def changes(run: Any, function: ast.Lambda | ast.FunctionDef, env: Any) -> bool:
     """Does what a function reads of its surroundings change before it is called?"""
-    if is_called_here(env.source, function):
+    if env.method is None or is_called_here(run.project, env.source, function):
         return False
+    names = {name for name in free_names(function) if env.get(name) is not None}
+    return changed_after(env.source, env.method.node, function, names) is not None
+
+
+def free_names(function: ast.Lambda | ast.FunctionDef) -> set[str]:
+    """What a function says a name of and does not bind itself."""
     nodes = subtree(function)
     own = {n.arg for n in nodes if isinstance(n, ast.arg)}
     own |= {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
-    read = {n.id for n in nodes if isinstance(n, ast.Name) and env.get(n.id) is not None} - own
-    return localize.changes_later(function, read, env) or sets_later(nodes, function, env)
+    return {n.id for n in nodes if isinstance(n, ast.Name)} - own
 
 
-def sets_later(read: Iterable[ast.AST], place: ast.AST, env: Any) -> bool:
-    """Does `setup` set an attribute of the module behind a place, which a function that is handed on there reads?
+def changed_after(source: SourceFile, method: ast.FunctionDef, place: ast.AST, names: Collection[str]) -> str | None:
+    """One of the names that a method gives another value behind a place, or of which it changes the object."""
+    around = list(source.ancestors(place))
+    loops = {a for a in around if isinstance(a, ast.For | ast.While)}
+    inside = set(subtree(place))
+    position = (getattr(place, "lineno", 0), getattr(place, "col_offset", 0))
+    for node in subtree(method):
+        found: Collection[str] = ()
+        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+            found = {node.id} & set(names)
+        elif isinstance(node, ast.stmt):
+            found = mutation.changed_names(node) & set(names)
+        if not found or node in inside:
+            continue
+        if (node.lineno, node.col_offset) > position or not loops.isdisjoint(source.ancestors(node)):  # type: ignore[attr-defined]
+            return min(found)
+    return None
 
-    Linen calls initializers when `setup` is over.
-    """
-    if env.method is None or env.method.name != "setup":
-        return False
-    asked = {n.attr for n in read if isinstance(n, ast.Attribute) and is_self(n.value, env)}
-    sets = [n for n in env.method.nodes if isinstance(n, ast.Attribute) and isinstance(n.ctx, ast.Store) and n.attr in asked]
-    end = (getattr(place, "lineno", 0), getattr(place, "col_offset", 0))
-    return any(is_self(n.value, env) and (n.lineno, n.col_offset) > end for n in sets)
 
-
-def is_called_here(source: SourceFile, function: ast.AST) -> bool:
+def is_called_here(project: Project, source: SourceFile, function: ast.AST) -> bool:
     """Is a function called where it stands, and only there: what a variable starts from, or a layer that is called?
 
     `self.param("w", lambda key: f(x.shape))`, `nn.Dense(4, kernel_init=lambda *args: f(*args, x.shape))(x)`
@@ -99,7 +112,9 @@ def is_called_here(source: SourceFile, function: ast.AST) -> bool:
     asked, outer = call.func, source.parents.get(call)
     own = isinstance(asked, ast.Attribute) and isinstance(asked.value, ast.Name) and asked.value.id == "self"
     of_self = isinstance(asked, ast.Attribute) and own and asked.attr in ("param", "variable")
-    return of_self or (isinstance(outer, ast.Call) and outer.func is call)
+    name = project.qualname(source, asked) or ast.unparse(asked)
+    layer = name.rpartition(".")[2][:1].isupper()  # and no function that keeps it
+    return of_self or (layer and isinstance(outer, ast.Call) and outer.func is call)
 
 
 def initializer(run: Any, node: ast.expr, argument: str, env: Any) -> tuple[Localized, ast.expr] | None:
@@ -162,4 +177,4 @@ def _is_number(run: Any, node: ast.expr, env: Any) -> bool:
     return (run.project.qualname(env.source, node) or "").startswith("math.") and isinstance(node, ast.Attribute)
 
 
-__all__ = ["AskedDtype", "changes", "evaluated", "initializer", "is_called_here", "sets_later"]
+__all__ = ["AskedDtype", "changed_after", "changes", "evaluated", "free_names", "initializer", "is_called_here"]

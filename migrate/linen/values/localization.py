@@ -86,7 +86,7 @@ class Localization(Evaluation):
         if not found.static and (found.flags or not opaque):
             return None
         inner = self.localize(value, env)
-        if inner is None or (isinstance(value, ast.Lambda) and closures.changes(value, env)):
+        if inner is None or (isinstance(value, ast.Lambda) and closures.changes(self, value, env)):
             return None
         return Localized(env.source.span(statement), env.source, inner.replaced, inner.needs)
 
@@ -102,7 +102,7 @@ class Localization(Evaluation):
         )
         if not all(self._localize(child, env, bound, replaced, needs) for child in ast.iter_child_nodes(node)):
             return None
-        if closures.changes(node, env):
+        if closures.changes(self, node, env):
             return None
         return Localized(env.source.span(node), env.source, tuple(replaced), frozenset(needs))
 
@@ -156,11 +156,7 @@ class Localization(Evaluation):
                     return False
                 if node.attr in self.fields:
                     return put(DimPart(Dim.field(node.attr)))
-                own = self.model.method(node.attr)
-                if own is not None:
-                    called = isinstance(call := env.source.parents.get(node), ast.Call) and call.func is node
-                    return called or not closures.sets_later(own.nodes, node, env)
-                return self.model.class_attribute(node.attr) is not None
+                return self.model.method(node.attr) is not None or self.model.class_attribute(node.attr) is not None
             if isinstance(node, ast.Attribute) and found is not None and isinstance(found.value, Static):
                 holder = self.evaluated.get(node.value)
                 if holder is not None and isinstance(holder.value, Module) and holder.value.site.held:
@@ -211,7 +207,7 @@ class Localization(Evaluation):
                     return known
         inner = bound
         if isinstance(node, ast.Lambda):
-            if closures.changes(node, env):
+            if closures.changes(self, node, env):
                 return False
             arguments = node.args
             named = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, arguments.vararg, arguments.kwarg]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import dataclasses
-from collections.abc import Collection
 from typing import Any
 
 from ...trees import subtree
@@ -192,22 +191,6 @@ def is_called(run: Any, node: ast.AST, env: Any) -> bool:
     call = env.source.parents.get(node)
     method = isinstance(node, ast.Attribute) and isinstance(call, ast.Call) and call.func is node
     return method and is_plain_call(run, call, env)
-
-
-def changes_later(function: ast.Lambda | ast.FunctionDef, names: Collection[str], env: Any) -> bool:
-    """Does a name that a nested function reads get another value after its definition, which the function then sees?"""
-    around = list(env.source.ancestors(function))
-    scope = env.source.function_of(function)
-    if scope is None or not names:
-        return False
-    loops = [a for a in around[: around.index(scope)] if isinstance(a, ast.For | ast.While)]
-    inside = set(subtree(function))
-    for node in subtree(scope):
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node.id in names and node not in inside:
-            later = (node.lineno, node.col_offset) > (function.lineno, function.col_offset)
-            if later or any(loop in env.source.ancestors(node) for loop in loops):
-                return True
-    return False
 
 
 def works_on(node: ast.AST, bound: frozenset[str]) -> bool:

@@ -168,13 +168,14 @@ class _Shown:
         """
         if not isinstance(maker, ast.Assign | ast.AnnAssign | ast.For):
             return True
-        ancestors = self.method.source.ancestors
+        project, source = self.run.project, self.method.source
+        ancestors = source.ancestors
         around = list(itertools.takewhile(lambda a: a is not self.method.node, ancestors(node)))
         own = not isinstance(maker, ast.For) and maker in around  # `w = self.param("w", lambda key: jnp.asarray(w))`
         if maker.lineno <= (node.end_lineno or 0) and not own:
             return True
         loops = {a for a in around if isinstance(a, ast.For | ast.AsyncFor | ast.While)}
-        later = any(isinstance(a, _FUNCTIONS) and not is_called_here(self.method.source, a) for a in around)
+        later = any(isinstance(a, _FUNCTIONS) and not is_called_here(project, source, a) for a in around)
         return later or not loops.isdisjoint(ancestors(maker))
 
     def _is_name_shown(self, name: str, makers: list[ast.AST]) -> bool:
@@ -286,8 +287,8 @@ class _Shown:
             if isinstance(part, ast.Name) and part.id not in own and isinstance(part.ctx, ast.Load):
                 if part in shaped and self._is_last(part.id, node):
                     continue  # `lambda: jnp.zeros(h.shape)`
-                several = len(self.bound.get(part.id, ())) > 1 and not is_called_here(self.method.source, node)
-                if several or part.id in self.parameters:
+                later = not is_called_here(self.run.project, self.method.source, node)
+                if (later and len(self.bound.get(part.id, ())) > 1) or part.id in self.parameters:
                     return False
                 if not self._name(part):
                     return False

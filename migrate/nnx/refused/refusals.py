@@ -25,7 +25,7 @@ from ..classes import names_in_messages, own_names, templates
 from ..classes.inheritance import plain_bases, refuse_overriding_mixins
 from ..setup import made_once
 from ..text.text_parts import short
-from . import default_modules, lost_functions, made_boxes, protocols, tables_of_makers
+from . import default_modules, late_closures, lost_functions, made_boxes, protocols, tables_of_makers
 from .class_decorators import lifts
 
 if TYPE_CHECKING:
@@ -212,6 +212,7 @@ def refuse(text: ClassText) -> None:
                 continue
             raise Unmigratable("NNX160", f"it inherits from {base}", text.model.node)
     default_modules.refuse(text)
+    late_closures.refuse(text)
     made_boxes.refuse(text)
     _refuse_metaclass(text)
     _refuse_mixins(text)

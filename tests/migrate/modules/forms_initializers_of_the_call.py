@@ -113,6 +113,20 @@ class ShapedByBranches(nn.Module):
         return nn.Dense(1)(x) * alpha
 
 
+class CalledLater(nn.Module):
+    """What only the call runs sees in NNX what it sees in Linen."""
+
+    def setup(self):
+        n = 3
+        self.act = lambda x: x * n + self.shift
+        n = 5
+        self.shift = 2.0
+        self.dense = nn.Dense(n, kernel_init=lambda key, shape, dtype: jnp.full(shape, n, dtype))
+
+    def __call__(self, x):
+        return self.act(self.dense(x))
+
+
 CASES = [
     ("Tanh", {}, [(2, 3)], {}),
     ("Tanh", {"alpha": 2.0}, [(4, 5)], {}),
@@ -125,6 +139,7 @@ CASES = [
     ("Masked", {"masked": True}, [(2, 3)], {}),
     ("OfWholeInput", {}, [(2, 3)], {}),
     ("OfPart", {}, [(2, 3)], {}),
+    ("CalledLater", {}, [(2, 3)], {}),
     ("Shaped", {}, [(2, 3)], {}),
     ("Shaped", {"channelwise": True}, [(2, 3)], {}),
     ("ShapedByBranches", {}, [(2, 3)], {}),

@@ -30,6 +30,24 @@ class InHeaderAlone(nn.Module):
         return x
 
 
+class FiveInHeaders(nn.Module):
+    features: Sequence[int] = (3, 4)
+
+    @nn.compact
+    def __call__(self, x):
+        for layer in [nn.Dense(f) for f in self.features]:
+            x = layer(x)
+        for layer in [nn.LayerNorm() for _ in self.features]:
+            x = layer(x)
+        for layer in [nn.Dense(f) for f in self.features]:
+            x = nn.relu(layer(x))
+        for layer in [nn.Dense(f + 1) for f in self.features]:
+            x = nn.tanh(layer(x))
+        for layer in [nn.Dense(f + 2) for f in self.features]:
+            x = layer(x)
+        return x
+
+
 class LastApart(nn.Module):
     features: Sequence[int]
 
@@ -81,6 +99,7 @@ class UnpackedLater(nn.Module):
 
 CASES = [
     ("InHeader", {"features": (3, 5)}, [(2, 4)], {}),
+    ("FiveInHeaders", {}, [(2, 4)], {}),
     ("LastApart", {"features": (3, 5, 2)}, [(2, 4)], {}),
     ("FirstApart", {"features": (3, 5, 2)}, [(2, 4)], {}),
     ("Unpacked", {"features": (3, 5, 2)}, [(2, 4)], {}),

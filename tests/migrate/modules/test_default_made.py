@@ -112,6 +112,12 @@ REFUSED = {
     "it is given keywords that nobody sees": HEAD + USED.replace("Block()", "Block(**self.options)"),
     "it is given arguments that nobody sees": HEAD + USED.replace("Block()", "Block(*self.options)"),
     "a class derives from it": HEAD + "\n\nclass Wide(Block):\n    out: int = 9\n" + USED,
+    "its base has fields before its own": HEAD.replace(
+        "class Block(nn.Module)", "class B(nn.Module):\n    n: int\n\n\nclass Block(B)"
+    )
+    + USED.replace("Block()", "Block(3, 4)"),
+    "an annotation is no field": HEAD.replace("    out: int = 4", "    kind: 'ClassVar[str]' = 'b'\n    out: int = 4")
+    + USED.replace("Block()", "Block(3)"),
     "a class method constructs it": HEAD + "\n    @classmethod\n    def make(cls):\n        return cls()\n" + USED,
     "a table holds the class": HEAD + "\n\nKINDS = {'block': Block}\n" + USED,
     "nothing constructs it": HEAD,

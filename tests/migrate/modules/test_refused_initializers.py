@@ -8,8 +8,15 @@ import pytest
 from nnx_migrate.migrate.pipeline import migrate_project
 from nnx_migrate.migrate.source import SourceFile
 
-HEAD = """from flax import linen as nn
+HEAD = """from functools import partial as Part
+from flax import linen as nn
 import jax.numpy as jnp
+
+
+def make(init):
+  def build(features):
+    return nn.Dense(features, kernel_init=init)
+  return build
 
 
 class M(nn.Module):
@@ -51,6 +58,27 @@ REFUSED = {
     ),
 }
 
+IN_CALLS = {  # of a layer that is called later
+    "a partial, under another name": "d = Part(nn.Dense, kernel_init=lambda k, s, t: jnp.ones(s, t) * n)(4)",
+    "a function that keeps it": "d = make(lambda k, s, t: jnp.ones(s, t) * n)(4)",
+    "a layer": "d = nn.Dense(4, kernel_init=lambda k, s, t: jnp.ones(s, t) * n)",
+}
+
+
+@pytest.mark.parametrize("change", ["n = 5", "n += 1"])
+@pytest.mark.parametrize("what", IN_CALLS)
+def test_a_layer_that_is_called_after_the_change(what: str, change: str) -> None:
+    text = f"{HEAD}    n = x.shape[-1]\n    {IN_CALLS[what]}\n    {change}\n    return d(x)\n"
+    (plan,) = migrate_project([SourceFile.parse(Path("m.py"), "m", text)]).classes
+    assert (plan.outcome, plan.code) == ("bridged", "NNX113"), plan.reason
+
+
+def test_a_list_that_changes_before_the_layer_is_called() -> None:
+    made = "d = nn.Dense(4, kernel_init=lambda k, s, t: jnp.ones(s, t) * n[0])"
+    text = f"{HEAD}    n = [3]\n    {made}\n    n[0] = 5\n    return d(x)\n"
+    (plan,) = migrate_project([SourceFile.parse(Path("m.py"), "m", text)]).classes
+    assert (plan.outcome, plan.code) == ("bridged", "NNX113"), plan.reason
+
 
 @pytest.mark.parametrize("what", REFUSED)
 def test_it_is_refused(what: str) -> None:
@@ -58,7 +86,8 @@ def test_it_is_refused(what: str) -> None:
     assert (plan.outcome, plan.code) == ("bridged", "NNX113"), plan.reason
 
 
-SETUP = """from flax import linen as nn
+SETUP = """from functools import partial
+from flax import linen as nn
 import jax.numpy as jnp
 
 
@@ -75,6 +104,7 @@ class M(nn.Module):
   def scaled(self, key, shape, dtype=jnp.float32):
     return jnp.ones(shape, dtype) * self.scale
 """
+RESCALE = "\n  def rescale(self):\n    self.scale = 5\n"
 IN_SETUP = {  # Linen calls initializers when `setup` is over
     "a name that setup binds again": (
         "    n = 3\n    self.ds = [nn.Dense(3, kernel_init=lambda k, s, t: jnp.ones(s, t) * n)]\n    n = 5\n"
@@ -94,6 +124,25 @@ IN_SETUP = {  # Linen calls initializers when `setup` is over
         "    self.scale = 3\n    self.ds = [nn.Dense(3, kernel_init=lambda k, s, t: jnp.ones(s, t) * self.scale)]\n"
         "    self.scale = 5\n"
     ),
+    "a function under a name, of one that setup binds again": (
+        "    n = 3\n    init = lambda k, s, t: jnp.ones(s, t) * n\n"
+        "    self.ds = [nn.Dense(3, kernel_init=init)]\n    n = 5\n"
+    ),
+    "a function in an attribute": (
+        "    n = 3\n    self.first = lambda k, s, t: jnp.ones(s, t) * n\n"
+        "    self.ds = [nn.Dense(3, kernel_init=self.first)]\n    n = 5\n"
+    ),
+    "a partial that has it": (
+        "    n = 3\n    dense = partial(nn.Dense, kernel_init=lambda k, s, t: jnp.ones(s, t) * n)\n"
+        "    self.ds = [dense(3)]\n    n = 5\n"
+    ),
+    "a list that setup changes": (
+        "    n = [3]\n    self.ds = [nn.Dense(3, kernel_init=lambda k, s, t: jnp.ones(s, t) * n[0])]\n    n[0] = 5\n"
+    ),
+    "an attribute that a method of setup sets again": (
+        "    self.scale = 3\n    self.ds = [nn.Dense(3, kernel_init=lambda k, s, t: jnp.ones(s, t) * self.scale)]\n"
+        "    self.rescale()\n"
+    ),
     "a method, of an attribute that setup sets again": (
         "    self.scale = 3\n    self.ds = [nn.Dense(3, kernel_init=self.scaled)]\n    self.scale = 5\n"
     ),
@@ -102,6 +151,6 @@ IN_SETUP = {  # Linen calls initializers when `setup` is over
 
 @pytest.mark.parametrize("what", IN_SETUP)
 def test_initializers_of_setup_see_what_it_leaves(what: str) -> None:
-    text = SETUP.format(body=IN_SETUP[what])
+    text = SETUP.format(body=IN_SETUP[what]) + RESCALE * ("rescale" in IN_SETUP[what])
     (plan,) = migrate_project([SourceFile.parse(Path("m.py"), "m", text)]).classes
     assert (plan.outcome, plan.code) == ("bridged", "NNX113"), plan.reason
