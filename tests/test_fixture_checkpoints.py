@@ -155,6 +155,7 @@ def assert_same(have: dict[str, np.ndarray], want: dict[str, np.ndarray]) -> Non
         np.testing.assert_array_equal(have[key], value, err_msg=key)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("case", CASES)
 def test_there_and_back(case: str, projects: Any, tmp_path: Path) -> None:
     fields, args, call = CASES[case]

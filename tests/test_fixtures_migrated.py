@@ -79,6 +79,7 @@ def projects(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], tuple[
     return migrate
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("case", CASES)
 def test_a_native_fixture_equals_its_original(case: str, projects: Callable[[str], tuple[Path, RunResult]]) -> None:
     file, name, fields, args, call = CASES[case]

@@ -121,6 +121,7 @@ def assert_same(have: dict[str, np.ndarray], want: dict[str, np.ndarray], atol: 
         np.testing.assert_allclose(have[key], value, rtol=0, atol=atol, err_msg=key)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", OPTIMIZERS)
 def test_there_and_back_and_on(name: str, tmp_path: Path) -> None:
     tx = OPTIMIZERS[name]()

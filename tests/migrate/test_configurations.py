@@ -269,6 +269,7 @@ main(sys.argv[1], sys.argv[2] if len(sys.argv) > 2 else "")
 """
 
 
+@pytest.mark.slow
 def test_both_sides_of_what_hydra_makes(tmp_path: Path) -> None:
     old, new = tmp_path / "old", tmp_path / "new"
     (old / "pkg").mkdir(parents=True)

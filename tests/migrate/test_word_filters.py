@@ -186,6 +186,7 @@ def differing(files: list[SourceFile], again: list[SourceFile], result: RunResul
     return {key: (with_filters.get(key), without.get(key)) for key in keys if with_filters.get(key) != without.get(key)}
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("form", FORMS)
 def test_old_names_in_every_form(form: str) -> None:
     changed = 0

@@ -41,6 +41,7 @@ def test_a_few_unrolled_layers_are_proved(bench: Any) -> None:
     assert report.verdict is Verdict.PROVED, report
 
 
+@pytest.mark.slow
 def test_a_lost_constraint_is_told_apart_from_values(bench: Any) -> None:
     report = bench.prove_forward(bench.Size(layers=3), bench.mesh(data=16, model=16), constrained=False)
     assert report["forward"].verdict is Verdict.PROVED

@@ -169,6 +169,7 @@ PROGRAMS: dict[str, tuple[str, Any]] = {
 }
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("what", PROGRAMS)
 def test_as_many_as_there_are_passes(what: str) -> None:
     text, given = PROGRAMS[what]

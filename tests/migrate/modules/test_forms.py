@@ -53,6 +53,7 @@ def sides(stem: str) -> tuple[types.ModuleType, types.ModuleType, RunResult]:
     return LINEN[stem], _module(f"{stem}_nnx", after), result
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.usefixtures("quick_initializers")
 @pytest.mark.parametrize("stem,position", CASES, ids=lambda v: str(v))
 def test_both_sides_are_bitwise_equal(stem: str, position: int) -> None:
@@ -144,6 +145,7 @@ def test_both_sides_start_from_the_same_values(stem: str, position: int) -> None
         np.testing.assert_array_equal(np.asarray(a), np.asarray(b))
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("stem", FILES)
 def test_a_second_run_changes_nothing(stem: str) -> None:
     result = sides(stem)[2]

@@ -66,7 +66,7 @@ LEFT = {
     "models_in_a_table_of_tables": {("nets.py", 6, "NNX604"), ("nets.py", 15, "NNX604")},
     "models_of_an_imported_module": {("builders.py", 6, "NNX604")},
 }
-PARTS = 4  # each run in one process; `make test` has two of them, `make slow` the others
+PARTS = 4  # each run in one process; `make test` has the first of them, `make slow` the others
 
 
 def texts(program: str) -> dict[str, str]:
@@ -115,7 +115,7 @@ def outcomes(part: int) -> dict[str, tuple[list[str], list[tuple[str, ...]]]]:
 
 @pytest.mark.parametrize(
     "program",
-    [pytest.param(p, marks=pytest.mark.slow if i % PARTS > 1 else ()) for i, p in enumerate(sorted(PROGRAMS))],
+    [pytest.param(p, marks=pytest.mark.slow if i % PARTS else ()) for i, p in enumerate(sorted(PROGRAMS))],
 )
 def test_a_program_of_several_files(program: str) -> None:
     (linen, *migrated), said = outcomes(sorted(PROGRAMS).index(program) % PARTS)[program]

@@ -139,6 +139,7 @@ def train_and_evaluate(config):
 MAIN = "from trainer import train_and_evaluate\n\nif __name__ == '__main__':\n  train_and_evaluate({'classes': 3})\n"
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     "name, read, code",
     [

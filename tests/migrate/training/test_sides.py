@@ -379,6 +379,7 @@ def check_forms(found: dict[str, Any]) -> None:
     assert {name for name, said in found.items() if not said["native"]} == STAYING & found.keys()
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("part", range(2))
 @pytest.mark.parametrize("mesh", MESHES)
 @pytest.mark.timeout(600)
