@@ -32,6 +32,7 @@ from ..shapes.shape_loops import fills_lists, shape_iterator
 from ..values.arguments import stored_names
 from ..values.dims import Atom, Dim
 from ..values.environment import Env
+from ..values.kind_results import rolled_back
 from ..values.merging import (
     dependencies_of,
     dim_at,
@@ -367,7 +368,7 @@ class LoopExecution(Expressions):
         if names & trackers or not isinstance(target, ast.Name) or names != {target.id}:
             return None
         name = target.id
-        if isinstance(node, ast.For) and any(_is_stored(child, name) for part in node.body for child in subtree(part)):
+        if isinstance(node, ast.For) and any(name in stored_names(part) for part in node.body):
             return None  # the loop gives it another meaning
         if isinstance(iterated.value, Tup) and iterated.value.items:
             item = iterated.value.items[-1]
@@ -551,6 +552,7 @@ class LoopExecution(Expressions):
         del self.unlooped[names[3] :]
         del self.sites[count:]
         for site, (call, length, renders) in calls_of.items():
+            rolled_back(site, renders)
             site.call, site.renders = call, renders
             del site.calls[length:]
 
@@ -579,10 +581,6 @@ def _grew(before: Value, after: Value, changing: set[str]) -> bool:
     """Is it a list that grew in a loop, by items of one kind in every iteration?"""
     element = grown(before, after)
     return element is not None and not dependencies_of(element) & changing
-
-
-def _is_stored(node: ast.AST, name: str) -> bool:
-    return isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Store)
 
 
 def _is_enumerate(iterator: ast.expr) -> bool:

@@ -29,7 +29,7 @@ from ..values.sites import (
     Unmigratable,
     steps_of,
 )
-from ..values.values import Value
+from ..values.values import Tup, Value
 from ..values.wrappers import is_wrapper
 from .chains import Cycle
 from .conditional_items import unconditional
@@ -113,7 +113,7 @@ def followed(
             return None
         listed.append(value)
     loops = list(dict.fromkeys(value.loop for value in listed if isinstance(value.loop, For)))
-    if len(loops) < 1 + several or any(loop not in run.block.steps or not _plain(loop) for loop in loops):
+    if len(loops) < 1 + several or any(loop not in run.block.steps or not _plain(run, loop) for loop in loops):
         return None
     held = [*([For(node, ast.unparse(target), own, Block(), env.source, counter)] if own is not None else []), *loops]
     names = defined_in(loops)
@@ -166,7 +166,12 @@ def _lists(run: Any, target: ast.expr, iterator: ast.expr, env: Any) -> list[Rep
             return [value for one, over in zip(items, args) for value in _lists(run, one, over, env)]
         return []
     bound = env.get(iterator.id) if isinstance(iterator, ast.Name) else None
-    return [bound.value] if isinstance(target, ast.Name) and bound is not None and _is_list(bound.value) else []
+    if bound is None or not _is_list(bound.value):
+        return []
+    item = bound.value.element
+    names = target.elts if isinstance(target, ast.Tuple | ast.List) and isinstance(item, Tup) else [target]
+    whole = names == [target] or (isinstance(item, Tup) and len(names) == len(item.items))
+    return [bound.value] if whole and all(isinstance(name, ast.Name) for name in names) else []
 
 
 def _is_list(value: Value) -> bool:
@@ -174,6 +179,8 @@ def _is_list(value: Value) -> bool:
         return False
     if isinstance(value.element, Cycle):
         return value.kind == "list" and any(isinstance(unconditional(item), Module) for item in value.element.items)
+    if isinstance(value.element, Tup):  # `layers.append((Attention(8), Dense(8)))`
+        return value.kind == "list" and all(isinstance(item, Module) for item in value.element.items)
     return isinstance(value.element, Module) and value.kind == "list"
 
 
@@ -203,19 +210,28 @@ def _makes_wrapper(step: Any) -> bool:
     return isinstance(step, Make) and is_wrapper(step.site)
 
 
-def _plain(loop: For) -> bool:
+def _plain(run: Any, loop: For) -> bool:
     """Does a loop make modules in every pass, and nothing else?"""
     if loop.conditions or (isinstance(loop.node, ast.comprehension) and loop.node.ifs):
         return False
-    return _only_makes(loop.body)
+    made = {s.site for s in steps_of(loop.body) if isinstance(s, Make)}
+    outside = [s for s in run.sites if s not in made]
+    handed_out = {inner for s in outside for b in s.bound.values() for inner in run.modules_in(b.abs.value)}
+    return _only_makes(loop.body, made - handed_out)
 
 
-def _only_makes(block: Block) -> bool:
+def _only_makes(block: Block, within: set[Site]) -> bool:
+    """`within`: the modules that no other than those of the loop are handed."""
     for step in block.steps:
         if isinstance(step, Branch):  # on what the constructor knows
-            if step.test is None or step.choice or not (_only_makes(step.then) and _only_makes(step.orelse)):
+            if step.test is None or step.choice:
                 return False
-        elif not (isinstance(step, Local) or (isinstance(step, Make) and alone(step.site) and not step.site.call)):
+            if not (_only_makes(step.then, within) and _only_makes(step.orelse, within)):
+                return False
+        elif isinstance(step, Make):
+            if step.site.call or not (alone(step.site) or (step.site in within and alone(step.site, handed_on=True))):
+                return False
+        elif not isinstance(step, Local):
             return False
     return True
 

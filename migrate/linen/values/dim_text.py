@@ -98,6 +98,8 @@ def _atom_text(atom: Atom, render: Render | None) -> tuple[str, int]:
         return f"{args[0]}.shape[{args[1]}]", ATOM
     if kind == "rank":
         return f"{args[0]}.ndim", ATOM
+    if kind == "item":
+        return f"self.{args[0]}[{args[1]}].{args[2]}", ATOM
     if kind == "lead":
         start = str(args[2]) if len(args) > 2 and args[2] else ""
         stop = f"-{args[1]}" if args[1] else ""

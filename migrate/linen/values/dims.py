@@ -33,6 +33,7 @@ class Atom:
     rank      (argument,)         number of dimensions of an array argument
     lead      (argument, k[, s])  product of all dimensions of an argument but the last k (and the first s)
     local     (name,)             a local variable of the generated constructor
+    item      (field, i, name)    what item i of a list of modules that a field holds was made with: self.<field>[i].<name>
     opaque    (text,)             any other Python expression; `deps` names the local variables that it reads
     floordiv, mod                 (Dim, Dim)
     max, min                      (Dim, Dim, ...)

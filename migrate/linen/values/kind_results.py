@@ -6,7 +6,7 @@ results it asks the module that it has just made: `features = self.Block_0.out_f
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Container, Mapping
 from typing import Any
 
 from ...catalog import layers
@@ -166,6 +166,14 @@ def make_asked(run: Any, site: Site, stem: str, attribute: str) -> str:
         block.steps.insert(made + 1, Track(site.renders["out"], Dim.of(0), site, attribute))
         _make_later(block, made)
     return str(site.renders["out"])
+
+
+def rolled_back(site: Site, renders: Mapping[str, Any]) -> None:
+    """Forget that the module made at the site was asked in a pass of a loop that was only tried, before which it had
+    `renders`."""
+    name = site.renders.get("out") if "out" not in renders else None
+    steps = site.renders["block"].steps if name is not None else []
+    steps[:] = [s for s in steps if not (isinstance(s, Track) and s.site is site and s.name == name)]
 
 
 def _make_later(block: Block, made: int) -> None:

@@ -33,7 +33,7 @@ from .sites import (
 def called_late(run: Any, site: Site, record: CallRecord) -> None:
     """The first call of a module: where its sizes came to be known after it was made, it is made now."""
     block = site.renders.get("block")
-    if site.in_setup or block is None or not _alone(site):
+    if site.in_setup or block is None or not alone(site):
         return
     made = next((i for i, s in enumerate(block.steps) if isinstance(s, Make) and s.site is site), None)
     if made is None:
@@ -138,15 +138,13 @@ def _holds(step: Any, block: Block) -> bool:
     return any(b is block or any(_holds(s, block) for s in b.steps) for b in inner if isinstance(b, Block))
 
 
-def _alone(site: Site) -> bool:
-    """Is it a plain construction, that nothing but its own call refers to?"""
+def alone(site: Site, *, handed_on: bool = False) -> bool:
+    """Is it a plain construction, that nothing but its own call refers to, so that it may stand elsewhere?
+
+    `handed_on`: another module may be handed it, which stands there, too.
+    """
     plain = site.kind in ("layer", "class") and not site.alternatives and not site.choice and not site.through
-    return plain and not (site.passed or site.adopted or site.held or site.container)
-
-
-def alone(site: Site) -> bool:
-    """May the making of the module stand elsewhere, as far as it is concerned itself?"""
-    return _alone(site)
+    return plain and (handed_on or not site.passed) and not (site.adopted or site.held or site.container)
 
 
 def counted_together(a: Site, b: Site) -> bool:

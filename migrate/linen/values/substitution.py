@@ -131,15 +131,23 @@ class Substitution:
         return found.value if found is not None else None
 
     def _argument_of(self, node: ast.Attribute) -> Value | None:
-        """`self.embed.features`: what the module that is passed as `embed` was constructed with."""
-        holder = node.value
-        if not (isinstance(holder, ast.Attribute) and isinstance(holder.value, ast.Name) and holder.value.id == "self"):
-            return None
-        passed = self._field(holder.attr)
+        """`self.embed.features`, `self.fns[0].fn.dim`: what the module that is passed there was constructed with."""
+        passed = self._passed(node.value)
         if not isinstance(passed, Module | Either):
             return None
         found = {argument_value(self.run, m.site, node.attr) for m in members(passed)}
         return found.pop() if len(found) == 1 else Unknown("it differs between what is passed")
+
+    def _passed(self, node: ast.expr) -> Value | None:
+        """What is passed as a field, as an item of one, or to what is."""
+        if isinstance(node, ast.Attribute):
+            own = isinstance(node.value, ast.Name) and node.value.id == "self"
+            return self._field(node.attr) if own else self._argument_of(node)
+        place = node.slice if isinstance(node, ast.Subscript) else None
+        if isinstance(node, ast.Subscript) and isinstance(place, ast.Constant) and isinstance(place.value, int):
+            items = self._passed(node.value)
+            return items.items[place.value] if isinstance(items, Tup) and place.value < len(items.items) else None
+        return None
 
     def _atom(self, atom: Atom) -> Dim | None:
         if atom.kind == "field":
