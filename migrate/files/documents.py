@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import codecs
 import io
+import sys
 import tokenize
 from pathlib import Path
 from typing import Protocol
@@ -104,9 +105,9 @@ def _unparsable(path: Path, error: BaseException) -> InputError:
     line = getattr(error, "lineno", None) or 1
     column = getattr(error, "offset", None) or 1
     message = getattr(error, "msg", None) or str(error) or type(error).__name__
-    return InputError(
-        path, "NNX002", f"does not parse: {message}", "Correct the syntax; Python 3.11+ is read.", line, max(column, 1)
-    )
+    here = ".".join(map(str, sys.version_info[:2]))
+    help = f"Correct the syntax; where it is that of a newer Python than {here}, run nnx-migrate with that one."
+    return InputError(path, "NNX002", f"does not parse: {message}", help, line, max(column, 1))
 
 
 def read_document(path: Path, data: bytes) -> Document:

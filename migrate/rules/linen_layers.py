@@ -8,7 +8,9 @@ from ..catalog.layers import lookup, params
 from ..context import FileContext
 from ..diagnostics import Severity
 from ..rule import Example, Rule
+from ..trees import subtree
 from .linen_functions import stays_linen
+from .patched_linen import sets_linen
 
 PARTIAL = Rule(
     code="NNX202",
@@ -195,6 +197,9 @@ def computed_name(node: ast.AST, ctx: FileContext) -> None:
     is_getattr = isinstance(node.func, ast.Name) and node.func.id in ("getattr", "hasattr") and len(node.args) >= 2
     if not is_getattr or ctx.qualname(node.args[0]) != "flax.linen" or stays_linen(node, ctx):
         return
+    around = [n for n in ctx.source.ancestors(node) if isinstance(n, ast.FunctionDef)]
+    if around and any(sets_linen(inner, ctx) for inner in subtree(around[-1])):
+        return  # it keeps what is there, to put it back
     name = node.args[1]
     if isinstance(name, ast.Constant) and isinstance(name.value, str) and lookup(f"flax.linen.{name.value}"):
         return  # a layer by a constant name is for the module writer

@@ -7,7 +7,7 @@ import ast
 from ..context import FileContext
 from ..diagnostics import Severity
 from ..edits import Span
-from ..nnx.program.sharding import PARTIALS, argument_span, is_alias
+from ..nnx.program.sharding import PARTIALS, argument_span, function_first, is_alias
 from ..rule import Example, Rule
 from ..trees import subtree
 
@@ -156,6 +156,7 @@ def shard_map_call(node: ast.AST, ctx: FileContext) -> None:
         return
     if not is_alias(ctx, function):
         ctx.replace(function, ctx.name("jax.shard_map"), code=RULE.code)
+    function_first(ctx, node, "f", len(node.args) - len(own), RULE.code)
     if any(isinstance(a, ast.Starred) for a in own) or any(k.arg is None for k in node.keywords):
         ctx.report(
             node,
@@ -166,7 +167,7 @@ def shard_map_call(node: ast.AST, ctx: FileContext) -> None:
         )
         return
     given = [(name, value, argument_span(ctx, node, value).start) for name, value in zip(_POSITIONS, own)]
-    given += [(k.arg or "", k.value, ctx.source.offset(k.lineno, k.col_offset)) for k in node.keywords]
+    given += [(k.arg or "", k.value, ctx.source.offset(k.lineno, k.col_offset)) for k in node.keywords if k.arg != "f"]
     mesh = next((value for name, value, _ in given if name == "mesh"), None)
     for name, value, start in given:
         _argument(name, value, Span(start, argument_span(ctx, node, value).end), mesh, ctx)

@@ -95,6 +95,20 @@ def argument_span(ctx: FileContext, call: ast.Call, value: ast.expr) -> Span:
         start, end = left, right + 1
 
 
+def function_first(ctx: FileContext, call: ast.Call, name: str, before: int, code: str) -> None:
+    """`jit(static_argnums=1, fun=f)` → `jit(f, static_argnums=1)`, where `before` arguments by position stay before it."""
+    keyword = next((k for k in call.keywords if k.arg == name), None)
+    if keyword is None or len(call.args) != before:
+        return
+    start, value = ctx.source.offset(keyword.lineno, keyword.col_offset), argument_span(ctx, call, keyword.value)
+    if keyword is call.keywords[0]:
+        ctx.replace(Span(start, value.start), code=code)
+        return
+    first = call.keywords[0]
+    ctx.insert(ctx.source.offset(first.lineno, first.col_offset), value, ", ", code=code)
+    ctx.replace(Span(ctx.source.text.rfind(",", 0, start), value.end), code=code)
+
+
 # meshes ----------------------------------------------------------------------------------------------------------
 def is_mesh(ctx: FileContext, node: ast.expr) -> bool:
     """Is the expression a device mesh, as far as the text tells?

@@ -11,7 +11,7 @@ from ...linen.flow.flow import Flow
 from ...linen.flow.flow_values import Bound, Collection, Method, Model
 from ...plan import ClassPlan, call_names
 from ..text.text_parts import Namer, first_on_its_line
-from . import advice
+from . import advice, init_reach
 from .components import EXAMPLE, Component, names_in, sizes_lambda
 
 _TABULATE = (
@@ -23,9 +23,10 @@ _LIFTED = ("flax.linen.apply", "flax.linen.init")
 
 def write(component: Component, flow: Flow, contexts: dict[str, FileContext]) -> None:
     """`Model(...)` → `Functional(Model, ..., sizes=lambda x, *_, **__: {'in_features': x.shape[-1]})` at every site."""
+    waited = _is_waited_for(component, flow)
     for site, plans in zip(component.sites, component.plans, strict=True):
         source = flow.site_source[site]
-        _wrap(contexts[source.module], site, plans, component)
+        _wrap(contexts[source.module], site, plans, component, waited)
     for call in flow.uses.calls(_LIFTED):
         _lifted(contexts[flow.source_of[call].module], component, flow, call)
     for call in flow.uses.calls(("flax.linen.tabulate",)):
@@ -41,6 +42,14 @@ def write(component: Component, flow: Flow, contexts: dict[str, FileContext]) ->
 
 
 _INITIALIZING = ("init", "init_with_output", "lazy_init")
+
+
+def _is_waited_for(component: Component, flow: Flow) -> bool:
+    """Does the program wait for the errors of the call that init makes?"""
+    calls = [node for node, _ in flow.uses.tracked(component.sites) if isinstance(node, ast.Call)]
+    methods = [(call, flow.value(call.func)) for call in calls]
+    inits = [call for call, value in methods if isinstance(value, Method) and value.name in _INITIALIZING]
+    return any(init_reach.for_errors(flow.source_of[call], call) for call in inits)
 
 
 def _sizes_unknown(component: Component, flow: Flow, contexts: dict[str, FileContext]) -> None:
@@ -156,7 +165,13 @@ def _of_bound(context: FileContext, node: ast.AST) -> None:
         )
 
 
-def _wrap(context: FileContext, site: ast.Call, plans: tuple[ClassPlan, ...], component: Component | None = None) -> None:
+def _wrap(
+    context: FileContext,
+    site: ast.Call,
+    plans: tuple[ClassPlan, ...],
+    component: Component | None = None,
+    waited: bool = False,
+) -> None:
     for plan in plans:
         unknown = names_in(plan.added_arguments) - call_names(plan)
         if not unknown:
@@ -178,7 +193,7 @@ def _wrap(context: FileContext, site: ast.Call, plans: tuple[ClassPlan, ...], co
             severity=Severity.WARNING,
             help="Give these classes different names, or pass the sizes to the constructor here.",
         )
-    said = options(plans, context)
+    said = options(plans, context, waited)
     text = context.source.text
     mixed = component is not None and site in component.mixed
     name = context.parity("functional_or_linen" if mixed else "Functional")
@@ -234,10 +249,13 @@ def _kept_by(component: Component | None) -> str:
     return f"What keeps it: {component.obstacle}{advice.to(component.obstacle)}{also}. "
 
 
-def options(plans: tuple[ClassPlan, ...], namer: Namer) -> str:
-    """What a `Functional` is told of its class beside the arguments: `sizes=lambda x, *_, **__: {...}, late=True`."""
+def options(plans: tuple[ClassPlan, ...], namer: Namer, waited: bool = False) -> str:
+    """What a `Functional` is told of its class beside the arguments: `sizes=lambda x, *_, **__: {...}, late=True`.
+
+    `waited`: for the errors of the call that init makes.
+    """
     sizes = said_sizes(plans, namer)
-    late = any(plan.late or plan.sown - {"intermediates"} for plan in plans)  # init gives what is sown, too
+    late = waited or any(plan.late or plan.sown - {"intermediates"} for plan in plans)  # init gives what is sown, too
     return ", ".join([f"sizes={sizes}"] * bool(sizes) + ["late=True"] * late + _named(plans))
 
 

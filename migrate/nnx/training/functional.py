@@ -165,6 +165,8 @@ class _Functional(PassedTrees):
         inits = [call for call in calls if call in known or (self._is_init(call) and call not in within)]
         if not inits:
             raise Unsupported(site, "init is not called here")
+        for call in inits:
+            init_reach.check_wanted(self, call)
         self.init_calls = inits
         self.kinds = functional_kinds.find(self, inits)
         self.fields = self._tree_fields() | set(self.parts)

@@ -41,6 +41,7 @@ from . import (
     device_copies,
     field_trees,
     handed_methods,
+    init_reach,
     jitted_apply,
     leaf_order,
     lifted_apply,
@@ -231,6 +232,7 @@ class _Native(Rewrite):
             raise Unsupported(self.site, "init is not called here")
         if len(inits) > 1:
             raise Unsupported(inits[1], "init is called in several places")
+        init_reach.check_wanted(self, inits[0])
         self.wrapped = wrapped_init.find(self, inits[0])
         self.init = self.wrapped.call if self.wrapped is not None else inits[0]
         made = self.flow.value(inits[0].func)
