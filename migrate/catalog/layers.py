@@ -9,6 +9,7 @@ Facts are those of flax 0.12.8; tests/migrate/catalog runs both sides of every e
 
 from __future__ import annotations
 
+import ast
 import dataclasses
 import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -371,6 +372,10 @@ class Layer:
                 raise BadCall(f"{self.linen} needs the argument {param.name!r}")
 
     # calls -----------------------------------------------------------------------------------------------------
+    def named_today(self, node: ast.Call) -> dict[int, str]:
+        """Which arguments by position of a call are keywords today, as its words show."""
+        return {}
+
     def bind_call(self, call: Call) -> dict[str, Value]:
         """Values of the call by parameter name. Surplus arguments are a BadCall."""
         found: dict[str, Value] = {}
@@ -497,3 +502,9 @@ def catalog() -> dict[str, Layer]:
 def lookup(qualname: str) -> Layer | None:
     """The layer of a canonical name (`flax.linen.Dense`), None for anything else."""
     return catalog().get(qualname)
+
+
+def named_today(target: str, node: ast.Call) -> dict[int, str]:
+    """Which arguments by position of a layer's call are keywords today."""
+    layer = lookup(target)
+    return layer.named_today(node) if layer is not None else {}

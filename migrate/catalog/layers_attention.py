@@ -7,6 +7,7 @@ call, where Linen makes it.
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterable, Mapping, Sequence
 
 from ..edits import Parts
@@ -41,6 +42,16 @@ _FIELDS = (
 )
 
 
+_MASKS = ("mask", "make_attention_mask", "make_causal_mask", "combine_masks")
+
+
+def _says_mask(node: ast.expr) -> bool:
+    """`mask`, `self.decoder_mask`, `nn.make_causal_mask(tokens)`"""
+    named = node.func if isinstance(node, ast.Call) else node
+    name = named.id if isinstance(named, ast.Name) else named.attr if isinstance(named, ast.Attribute) else ""
+    return name.lower() in _MASKS if isinstance(node, ast.Call) else name.lower().endswith("mask")
+
+
 class MultiHeadDotProductAttention(Layer):
     linen = "flax.linen.MultiHeadDotProductAttention"
     parameters = params(_FIELDS)
@@ -66,6 +77,11 @@ class MultiHeadDotProductAttention(Layer):
             names = ("inputs_q", "inputs_k", "mask", "deterministic")
             return {**dict(zip(names, call.args)), **call.keywords}
         return super().bind_call(call)
+
+    def named_today(self, node: ast.Call) -> dict[int, str]:
+        """Before flax 0.7.4 the third is the mask; today it is the values, of the shape of the keys."""
+        own = any(p.name == "inputs_v" for p in self.call_parameters)
+        return {2: "mask"} if own and len(node.args) == 3 and _says_mask(node.args[2]) else {}
 
     def _is_old_call(self, args: Sequence[object]) -> bool:
         """Before flax 0.7.4: `(inputs_q, inputs_kv, mask, deterministic)`; four by position cannot mean today's."""

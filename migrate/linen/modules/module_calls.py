@@ -150,6 +150,9 @@ def call_module(run: Any, module: Value, method: str, node: ast.Call, env: Any, 
         args, keywords = arguments.values(run)
         args = [_array_of_field(run, a.value) or value for (_, a), value in zip(arguments.positional, args, strict=True)]
         keywords |= {k: array for k, _, a in arguments.keywords if k and (array := _array_of_field(run, a.value))}
+        named = layers.named_today(site.target, node) if site.kind == "layer" else {}
+        keywords |= {name: args[i] for i, name in named.items()}
+        args = [value for i, value in enumerate(args) if i not in named]
         known = all_but_last.of_last(run, site, node, CallRecord(tuple(args), keywords))
         check_call(run, site, node, known, env)
         known = scanned_carries.with_width(run, site, node, known, env)

@@ -91,6 +91,9 @@ def _layer_call(writer: ClassWriter, site: Site, node: ast.Call, method: str, en
     differing = field_kinds.flags(site)
     moved: list[tuple[str | None, Parts]] = [] if differing else list(_calltime(writer, site, env, node))
     before = (list(positional), list(keywords), None if method == "__call__" else method)
+    today = layer.named_today(node) if method == "__call__" else {}
+    keywords += [(name, positional[i]) for i, name in today.items()]
+    positional = [words for i, words in enumerate(positional) if i not in today]
     if uncalled_flags.are_shared(writer, site, others, node):
         taken: list[Part] = [writer.namer.parity("taken"), "(", source.span(node.func)]
         for name, value in moved:
