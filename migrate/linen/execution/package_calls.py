@@ -25,7 +25,7 @@ from ..values.localize import BUILTINS
 from ..values.mapped_axes import is_axis
 from ..values.presence import Known
 from ..values.scalars import gives_count
-from ..values.sites import Abs, Function, Module, Repeated, SelfModule, Static, Unmigratable
+from ..values.sites import Abs, Factory, Function, Module, Repeated, SelfModule, Static, Unmigratable
 from ..values.unpacking import dict_call
 from ..values.values import Array, Const, Global, Int, Shape, SomeNumber, Tup, Unknown, Value
 from .mapped_items import TREE_MAPS, over_items, over_tree
@@ -40,7 +40,7 @@ def builtin_call(run: Any, name: str, arguments: Arguments, env: Any) -> Abs:
     node = arguments.node
     own = bool(node.args) and isinstance(node.args[0], ast.Name) and node.args[0].id == "self" and is_self(node.args[0], env)
     if name == "getattr" and len(node.args) >= 2 and own:
-        raise Unmigratable("NNX133", "`getattr(self, ...)` looks up a submodule or field by a computed name", node)
+        return _own_value(run, node, arguments)
     if name == "hasattr" and len(node.args) == 2 and own:
         made = has_attribute(run, node)
         if made is not None:
@@ -152,6 +152,19 @@ def _never_there(run: Any, name: str) -> Abs | None:
             if defined or (stored and name == getattr(node, "attr", getattr(node, "id", ""))):
                 return None
     return Abs(Const(False), True)
+
+
+def _own_value(run: Any, node: ast.Call, arguments: Arguments) -> Abs:
+    """`getattr(self, "text_only", False)` of a field, or of what only derived classes have."""
+    asked = node.args[1]
+    if isinstance(asked, ast.Constant) and isinstance(asked.value, str):
+        if asked.value in run.fields and asked.value not in run.attributes:
+            found: Abs = run.field_value(asked.value)
+            if not run.holds_module(found.value) and not isinstance(found.value, Factory | Function):
+                return found
+        elif len(arguments.positional) == 3 and _never_there(run, asked.value) is not None:
+            return arguments.positional[2][1]
+    raise Unmigratable("NNX133", "`getattr(self, ...)` looks up a submodule or field by a computed name", node)
 
 
 def has_attribute(run: Any, node: ast.Call) -> Abs | None:
