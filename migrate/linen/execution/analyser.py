@@ -114,6 +114,10 @@ class Analyser:
         self.untracked: dict[str, Execution | Unmigratable | None] = {}  # those without that
         self.call_fields: dict[str, set[str]] = {}  # class → its flags that the call takes, see `call_fields`
         self.constructed: set[str] = set()  # classes whose flags stay with the constructor
+        self.call_values: dict[str, set[str]] = {}  # of `call_fields`: those that hold arrays
+        self.read_off: set[tuple[str, str]] = set()  # classes and fields that callers read off what they have made
+        self.loaded: frozenset[str] = frozenset()  # attributes that are read on anything but self, see `decide`
+        self.without_values: set[str] = set()  # classes whose arrays stay with the constructor
         self.reader: Any = None  # of the code outside of modules; see `outside`
         self.given_by_tables: list[tuple[str, str, ast.expr]] = []  # class, field, what a table holds for it
         self.given_layers: list[tuple[str, Factory, ast.expr]] = []  # class, a factory that such code gives it, where
@@ -359,14 +363,6 @@ class Analyser:
         """Remember the factories among the arguments of a class, and run it again if they are news."""
         if self.kinds.learn(target, arguments):
             self.again(target)
-
-    def keep_fields(self, failed: Iterable[str]) -> bool:
-        """Leave the flags of classes that failed to the constructor; were there any that the call took?"""
-        found = [name for name in failed if self.call_fields.get(name)]
-        for name in found:
-            self.call_fields[name] = set()
-            self.constructed.add(name)
-        return bool(found)
 
     def follow_shapes(self, name: str, follow: bool) -> bool:
         """Let a class's constructor follow whole shapes through conditions, or no more; does it from now on?"""

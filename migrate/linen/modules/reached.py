@@ -11,6 +11,7 @@ from ..values.replacing import replace_dims
 from ..values.sites import Abs, BoundArg, Factory, Module, Repeated, Site, Unmigratable
 from ..values.substitution import Substitution, argument_value
 from ..values.values import Const, Int, Tup, Unknown, Value
+from . import call_fields
 
 
 def module_attribute(run: Any, node: ast.Attribute, base: Abs, env: Any) -> Abs:
@@ -25,6 +26,7 @@ def module_attribute(run: Any, node: ast.Attribute, base: Abs, env: Any) -> Abs:
         raise Unmigratable("NNX164", f"`{ast.unparse(node)}` is used, which modules of NNX do not have", node)
     if isinstance(value, Module):
         kept_by_modules.mark(run, value.site, node.attr)
+        call_fields.read_off(run, value.site, node.attr)
     if isinstance(value, Module) and not value.element:
         site = value.site
         if node.attr in site.bound:

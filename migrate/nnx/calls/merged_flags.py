@@ -29,8 +29,7 @@ def moved(text: ClassText, site: Site) -> list[str]:
     for name, bound in site.bound.items():
         if bound.localized is not None or bound.node is None or bound.text is not None or not bound.given:
             continue
-        held = site.alternatives or (site.factory is not None and site.factory.field)  # other kinds may not take it
-        if name in text.analyser.call_fields.get(site.target, ()) and not held:
+        if name in text.analyser.call_fields.get(site.target, ()) and not site.alternatives:  # others may not take it
             found.append(name)
             continue
         default = defaults.get(name)

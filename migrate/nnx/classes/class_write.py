@@ -387,20 +387,20 @@ class ClassWriter:
         if lines:
             self.insert(site.source.span(statement).start, *lines, source=site.source)
 
-    def put_before(self, source: SourceFile, statement: ast.stmt, lines: Sequence[Parts]) -> None:
+    def put_before(self, source: SourceFile, statement: ast.stmt, lines: Sequence[Parts], order: int = 0) -> None:
         """Lines of their own before a statement; one that stands behind its `def` moves to the next line."""
         indent, newline, own = source.indent_of(statement), source.newline, source.shares_line(statement)
         setup = self.model.own_methods.get("setup")
         if setup is not None and statement in setup.node.body[:2] and not own:  # what is above it may become the head
             said = [part for line in lines for part in (*line, newline, indent)]
-            self.insert(source.span(statement).start, *said, source=source)
+            self.insert(source.span(statement).start, *said, source=source, order=order)
             return
         parts: list[Part] = [newline] if own and lines else []
         for line in lines:
             parts += [indent, *line, newline]
         if lines:
             at = source.span(statement).start if own else source.line_span(statement).start
-            self.insert(at, *parts, *([indent] if own else []), source=source)
+            self.insert(at, *parts, *([indent] if own else []), source=source, order=order)
 
     def _rewrite_body(self, method: Method) -> None:
         """Variables, setup's parameters and containers, factories."""

@@ -215,10 +215,12 @@ def class_parts(text: ClassText, site: Site) -> tuple[Parts, list[Parts]]:
     moved = merged_flags.moved(text, site)
     left_out = {*moved, *fallbacks.unread(text.analyser, text.model, site)}
     given = {n: b for n, b in site.bound.items() if b.given and n not in left_out}
+    nothing = fallbacks.nothing(text.analyser, text.model, site)
     positional = len(site.node.args)
     in_place = True
     for position, (name, bound) in enumerate(given.items()):
-        parts = lent_fields.argument(text, site, name, bound) or text.argument(bound, name, site)
+        lent = ("None",) if name in nothing else lent_fields.argument(text, site, name, bound)
+        parts = lent or text.argument(bound, name, site)
         in_place = in_place and position < positional and position < len(order) and order[position] == name
         arguments.append(parts if in_place else (f"{name}=", *parts))
     arguments += own_names.argument(text, site)

@@ -14,7 +14,7 @@ from ...source import SourceFile
 from ...trees import of_kind, subtree
 from ..calls import drawn, sown
 from ..factories import outside_chains
-from ..fields import field_comments, frozen_fields, inherited_fields, kept_fields, post_init
+from ..fields import call_fields, field_comments, frozen_fields, inherited_fields, kept_fields, post_init
 from ..refused import imported_in_methods
 from ..setup import own_arguments
 from ..text.text_parts import length
@@ -163,7 +163,7 @@ def _check_fields(writer: ClassWriter, stored: set[str]) -> None:
 
 def _stored(writer: ClassWriter, fields: Iterable[Field]) -> set[str]:
     """Fields that are read after construction, here or elsewhere."""
-    kept: set[str] = set(writer.text.shadowed) | (post_init.read(writer) & {f.name for f in fields})
+    kept: set[str] = set(writer.text.shadowed) | (post_init.read(writer) & {f.name for f in fields}) | writer.run.call_fields
     gone = [span for source, span in writer.moved if source is writer.source]
     kept_spans = [p for e in writer.edits if e.source is writer.source for p in e.parts if isinstance(p, Span)]
     deleted = [e.span for e in writer.edits if e.source is writer.source and not e.parts and not e.insert]
@@ -260,6 +260,9 @@ def _signature(writer: ClassWriter, fields: list[Field], indent: str, body: str)
     said: dict[Parts, field_comments.Comments] = {}
     for field in fields:
         annotation = _annotation(writer, field, deeper)
+        moved = call_fields.optional(field) if field.name in writer.run.call_fields and field.default is None else None
+        if moved is not None and field.factory is None:
+            annotation = (f": {moved}",)
         parts: list[Part] = [field.name, *annotation]
         if field.factory is not None:
             parts += [" | None = None" if annotation else "=None"]
@@ -267,7 +270,7 @@ def _signature(writer: ClassWriter, fields: list[Field], indent: str, body: str)
             made = handed_defaults.said(writer, field)
             parts += [" = " if annotation else "=", *(made or (_default(writer, field.default, field, deeper),))]
         elif field.name in writer.run.call_fields:  # its call is given it
-            parts += [" | None = None"]
+            parts += [" = None" if annotation else "=None"]
         (only if field.kw_only else plain).append(tuple(parts))
         if field in writer.model.own_fields:
             said[tuple(parts)] = field_comments.of(writer.model, field)

@@ -12,7 +12,7 @@ from ...diagnostics import Severity
 from ...edits import Conflict, Edit, Span
 from ...linen.evidence.ranks import certain_ranks, seen_ranks
 from ...linen.execution.analyser import Analyser, internal_error
-from ...linen.modules import applied_models, by_passes, fallback_factories, local_classes
+from ...linen.modules import applied_models, by_passes, call_fields, fallback_factories, local_classes
 from ...linen.modules.foreign import may_be_wrapped
 from ...linen.modules.layer_classes import layer_class
 from ...linen.modules.passed import held_modules
@@ -81,6 +81,7 @@ def decide(
     analyser = Analyser(classes, certain_ranks(classes), seen_ranks(project, classes, options.trace))
     analyser.never_later = _not_for(classes, options, per_file or {}, later_sizes.CODE)
     analyser.never_told_apart = _not_for(classes, options, per_file or {}, shared_names.CODE)
+    loaded = analyser.loaded = _loaded_attributes(project)
     outside.learn(project, analyser)
     _execute_all(analyser, asked)
     aliases = lifted_aliases.aliases_of(project)
@@ -94,7 +95,6 @@ def decide(
     reached = [model for model in classes if model.source.module in boxes.reach]
     if boxes.reason is not None:
         _all_stay(reached, reasons, boxes.reason)
-    loaded = _loaded_attributes(project)
     given = dict(reasons)
     while True:
         texts: dict[str, ClassText] = {}
@@ -123,7 +123,7 @@ def decide(
             analyser.wanted_sizes.update(other.wanted)
             _execute_all(analyser, asked)
             continue
-        if analyser.keep_fields(reasons):  # what they hold decides more than their calls can say
+        if call_fields.keep(analyser, reasons):  # what they hold decides more than their calls can say
             reasons = dict(given)
             _execute_all(analyser, asked)
             continue

@@ -51,15 +51,30 @@ def hands_on(method: Any, name: str) -> bool:
 
 def unread(analyser: Any, maker: ClassModel, site: Site) -> set[str]:
     """Arguments of a construction that the constructor cannot say, and need not: nothing reads these fields."""
-    model = analyser.classes.get(site.target)
     made_here = site.factory is not None and not site.factory.field and not site.alternatives and not site.passed
-    if model is None or not made_here or "**" in site.renders:
+    model = analyser.classes.get(site.target)
+    if model is None or not made_here:
         return set()
     defaults = {f.name for f in model.fields() if f.default is not None}
+    return _unasked(analyser, maker, site) & defaults
+
+
+def nothing(analyser: Any, maker: ClassModel, site: Site) -> set[str]:
+    """Those that have no default, and become None: of all the classes that are made there."""
+    found = [_unasked(analyser, maker, kind) for kind in (site, *site.alternatives)]
+    return set.intersection(*found) if not site.passed and not site.held else set()
+
+
+def _unasked(analyser: Any, maker: ClassModel, site: Site) -> set[str]:
+    model = analyser.classes.get(site.target)
+    if model is None or "**" in site.renders:
+        return set()
     found = set()
     for name, bound in site.bound.items():
-        late = bound.given and bound.localized is None and bound.text is None and isinstance(bound.node, ast.Name)
-        if late and name in defaults and not _names_field(model, name) and not _read_by_maker(maker, name):
+        late = bound.given and bound.localized is None and bound.text is None
+        plain = isinstance(bound.node, ast.Name) or (isinstance(bound.node, ast.Attribute) and _is_self(bound.node, name))
+        read = _names_field(model, name) or _read_by_maker(maker, name) or (site.target, name) in analyser.read_off
+        if late and plain and not read:
             found.add(name)
     return found
 
@@ -132,4 +147,4 @@ def _default(function: ast.FunctionDef, name: str) -> ast.expr | None:
     return from_end.get(name) or by_keyword.get(name)
 
 
-__all__ = ["fallbacks", "falls_back", "hands_on", "reads_of", "unread"]
+__all__ = ["fallbacks", "falls_back", "hands_on", "nothing", "reads_of", "unread"]

@@ -72,15 +72,40 @@ class Alone(nn.Module):
     return nn.Dense(3)(x) * (2 if self.flag else 1)
 
 
+def scaled(module, x):
+  return x * (2 if module.flag else 1)
+
+
+class Asked(nn.Module):
+  flag: bool = False
+  @nn.compact
+  def __call__(self, x):
+    return scaled(self, nn.Dense(3)(x)) + self.flag
+
+
+class Scanned(nn.Module):
+  flag: bool = False
+  @nn.compact
+  def __call__(self, x):
+    def body(module, x, _):
+      return x * (2 if module.flag else 1), None
+    x = nn.Dense(3)(x) + self.flag
+    return nn.scan(body, variable_broadcast="params", split_rngs={"params": False}, length=2)(self, x, None)[0]
+
+
 class M(nn.Module):
   kind: type = Alone
   @nn.compact
   def __call__(self, x, flag: bool = True):
     return """
+OTHERS = "\n\nclass Other(nn.Module):\n  @nn.compact\n  def __call__(self, x):\n    return M(kind=Elsewhere)(x)\n"
 REFUSED = {
     "a flag that another method reads, kept": ("NNX113", "jax.tree.map(Elsewhere(flag=flag), x)"),
     "a flag of a class that others derive from": ("NNX113", "Flagged(flag=flag)(x)"),
-    "a flag of what a field makes": ("NNX113", "self.kind(flag=flag)(x)"),
+    "a flag of what a field makes, which others may not take": ("NNX113", "self.kind(flag=flag)(x)"),
+    "a flag that is read where it was made": ("NNX113", "(m := Alone(flag=flag))(x) * (2 if m.flag else 1)"),
+    "a flag that a function reads": ("NNX113", "Asked(flag=flag)(x)"),
+    "a flag that a lifted function reads": ("NNX113", "Scanned(flag=flag)(x)"),
     "a flag under a lifted transform": ("NNX113", "nn.remat(Elsewhere)(flag=flag)(x)"),
 }
 
@@ -88,7 +113,7 @@ REFUSED = {
 @pytest.mark.parametrize("what", REFUSED)
 def test_it_stays_linen_and_says_why(what: str) -> None:
     code, body = REFUSED[what]
-    result = migrate_project([SourceFile.parse(Path("m.py"), "m", HEAD + body + "\n")])
+    result = migrate_project([SourceFile.parse(Path("m.py"), "m", HEAD + body + "\n" + OTHERS)])
     plan = {c.qualname: c for c in result.classes}["m.M"]
     assert (plan.outcome, plan.code) == ("bridged", code), plan.reason
 

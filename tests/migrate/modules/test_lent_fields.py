@@ -72,7 +72,7 @@ def of(body: str) -> str:
 LENT = {
     "a length": "return Scale(x.shape[1])(x)",
     "an argument": "return Scale(n)(x)",
-    "what arrays hold": "return Scale(jnp.mean(x))(x)",
+    "what arrays hold": "scale = Scale(jnp.mean(x))\nx = x + 1\nreturn scale(x)",
     "a list, which Linen freezes": "return Listed([n, x.mean()])(Scale(n)(x))",
     "a flag that a helper reads, and that is compared": "x = Scale(n)(x)\nreturn Flagged(train=x.shape[1] == 2)(x)",
     "to one that is called twice": "scale = Scale(n)\nn = 7.0\nreturn scale(scale(x)) * n",
