@@ -15,6 +15,7 @@ from ..lists import own_chains
 from ..modules import bridged_results, default_modules, detached_cells, given_carries, lost_factories, objects_of_others
 from ..modules.annotated_factories import annotated_factory
 from ..modules.given_functions import GivenFunctions
+from ..modules.handed_keywords import Caller
 from ..modules.kinds import Kinds, same_kind
 from ..modules.module_calls import as_shape
 from ..modules.passed import (
@@ -428,12 +429,13 @@ class Analyser:
             if isinstance(given, Array) and parameter not in self.assumed.get(site.target, {}):
                 side_ranks.handed_back(execution, given, rank, parameter in self.window_ranks.get(site.target, {}))
         substitution = self.substitution(execution, site, called, inputs)
-        tell_giver(execution, site, called, substitution)
+        caller = Caller(site, called.model.method(method), record)
+        tell_giver(execution, site, called, substitution, caller)
         given_carries.learn(execution, site, called, substitution)
         listed = passes_lists(site)
         run = self._specialised(execution, site, called, method, inputs) if listed else None
         if run is not None:
-            tell_giver_of_items(execution, site, run, substitution)
+            tell_giver_of_items(execution, site, run, substitution, caller)
         result = Unknown(f"what {name} makes of a list") if listed else replace_dims(summary.result, substitution)
         if is_vague(result) or (is_loose(result) and _ranks_of(inputs, called.ranks)):
             run = self._specialised(execution, site, called, method, inputs)

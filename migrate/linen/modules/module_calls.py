@@ -44,7 +44,7 @@ from ..values.sites import (
     Unmigratable,
 )
 from ..values.values import Array, Const, Global, Int, Lead, NeedsRank, Shape, ShapeOf, Text, Tup, Unknown, Value
-from . import foreign, layer_calls, own_methods, scanned_carries
+from . import foreign, handed_keywords, layer_calls, own_methods, scanned_carries
 from .applied import REFUSED_METHODS, apply_layer
 from .given_functions import PartialFunction, call_function
 
@@ -204,8 +204,9 @@ def _handed_on(run: Any, site: Site, called: ClassModel | None, method: str, arg
     if isinstance(whole, rest_arguments.Given) and site.kind == "class":
         args += whole.taken(found, len(args), run.analyser.execution(site.target).optional_arguments)
     keywords = {k: run.plain(a.value) for k, _, a in arguments.keywords if k is not None}
-    for parameter in [p.arg for p in found.parameters][len(args) :]:
-        keywords.setdefault(parameter, Unknown("what is handed on"))
+    unsaid = [p.arg for p in found.parameters[len(args) :] if p.arg not in keywords]
+    keywords |= dict.fromkeys(unsaid, Unknown("what is handed on"))
+    handed_keywords.note(run, site, arguments, unsaid, found.node.args.kwarg is not None)
     return CallRecord(tuple(args), keywords)
 
 

@@ -21,6 +21,8 @@ from ..values.merging import Either, members
 from ..values.replacing import replace_dims
 from ..values.sites import Abs, BoundArg, CallRecord, Factory, Function, Module, Repeated, Site, Static, Unmigratable
 from ..values.values import Array, Const, Global, Int, Tup, Unknown, Value
+from . import handed_keywords
+from .handed_keywords import Caller
 
 if TYPE_CHECKING:
     from ..execution.execute import Execution
@@ -209,7 +211,7 @@ def held_modules(run: Execution) -> Iterator[tuple[str, Module]]:
                 yield name, module
 
 
-def tell_giver(run: Any, site: Site, called: Execution, substitution: Any) -> None:
+def tell_giver(run: Any, site: Site, called: Execution, substitution: Any, caller: Caller) -> None:
     """After a call of `site`: the modules that were passed to it are called there, and so get their first call."""
     for field, held in held_modules(called):
         bound = site.bound.get(field)
@@ -217,7 +219,10 @@ def tell_giver(run: Any, site: Site, called: Execution, substitution: Any) -> No
             continue
         for module in members(bound.abs.value):
             if module.site.call is None and module.site.target == held.site.target:
-                _told(run, module.site, held.site, substitution)
+                _told(run, module.site, held.site, substitution, caller)
+            elif module.site.target == held.site.target and handed_keywords.FROM_CALLER in held.site.renders:
+                again = caller.given_on(run, module.site, held.site, _replaced(held.site, substitution))
+                handed_keywords.check_again(module.site, again)
 
 
 def passes_lists(site: Site) -> bool:
@@ -225,7 +230,7 @@ def passes_lists(site: Site) -> bool:
     return any(taken_apart(bound.abs.value) is not None for bound in site.bound.values())
 
 
-def tell_giver_of_items(run: Any, site: Site, called: Execution, substitution: Any) -> None:
+def tell_giver_of_items(run: Any, site: Site, called: Execution, substitution: Any, caller: Caller) -> None:
     """As `tell_giver` for the modules of lists, each of which may be called with something else: what one returns
     is what the next is given. `called` has them one by one.
 
@@ -244,11 +249,11 @@ def tell_giver_of_items(run: Any, site: Site, called: Execution, substitution: A
             if not _same_call(first, second):
                 reason = f"the input sizes change along the list that is passed as `{field}`"
                 raise Unmigratable("NNX114", reason, site.node)
-            _told(run, given.element.site, sites[0], substitution)
+            _told(run, given.element.site, sites[0], substitution, caller)
         elif isinstance(given, Tup):
             for item, inner in zip(given.items, sites, strict=True):
                 if isinstance(item, Module) and item.site.call is None and inner.call is not None:
-                    _told(run, item.site, inner, substitution)
+                    _told(run, item.site, inner, substitution, caller)
 
 
 def _same_call(a: CallRecord, b: CallRecord) -> bool:
@@ -256,8 +261,8 @@ def _same_call(a: CallRecord, b: CallRecord) -> bool:
     return all(x.shape.same(y.shape) if isinstance(x, Array) and isinstance(y, Array) else x == y for x, y in pairs)
 
 
-def _told(run: Any, given: Site, held: Site, substitution: Any) -> None:
-    given.call = _replaced(held, substitution)
+def _told(run: Any, given: Site, held: Site, substitution: Any, caller: Caller) -> None:
+    given.call = caller.given_on(run, given, held, _replaced(held, substitution))
     given.renders["method"] = method = held.renders.get("method", "__call__")
     if given.kind == "class":  # and so what it is handed in turn: `Residual(PreNorm(nn.Dense(4)))`
         run.analyser.output(run, given, method, given.call)
