@@ -8,7 +8,7 @@ is another class's looks its ids up as the layer does. `match` is `if` where its
 that a scan leaves alone stands around the scanned function. What a plain dataclass gives a class stands in it, and what
 a base's `setup` makes for derived classes alone in theirs. A subclass of a layer has the layer within. An attribute that
 is one name or another in Linen by a field is two. A list of modules that a loop makes in its header has a name, and an
-item that is called apart from the others stands apart.
+item that is called apart from the others stands apart. A list of modules that `map` calls is a comprehension's.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from .drawn_keys import with_keys_in_place
 from .layer_text import looked_up
 from .layers_within import with_layer_within
 from .lists_in_calls import with_named_lists
+from .mapped_items import with_mapped_items
 from .matches import as_conditions
 from .moved_params import at_the_call
 from .names_in_tests import as_statements
@@ -62,7 +63,7 @@ CODES = frozenset(
 
 _PLAINER = (
     with_own_fields, as_conditions, as_statements, with_keys_in_place, with_flags_around, with_setup_moved,
-    with_layer_within, with_named_lists,
+    with_layer_within, with_named_lists, with_mapped_items,
 )  # fmt: skip
 
 
