@@ -9,6 +9,7 @@ import ast
 from typing import Any
 
 from ...edits import Part
+from ...linen.values.mutation import changed_names
 from ...linen.values.sites import Unmigratable
 from ...source import SourceFile
 from ...trees import subtree
@@ -34,6 +35,8 @@ def nearest(run: Any, source: SourceFile, flag: ast.expr, call: ast.Call) -> ast
 def check(run: Any, source: SourceFile, flag: ast.expr, call: ast.Call, env: Any) -> None:
     """Refuse a flag whose names change between its place and the call, or are others there. `env`: the names at the call."""
     names = {n.id for n in subtree(flag) if isinstance(n, ast.Name) and n.id != "self"}
+    if any(isinstance(n, ast.Call) and _takes(n.func) for n in subtree(flag)):
+        raise Unmigratable("NNX172", f"`{ast.unparse(flag)}` of a module takes something each time that it is asked", flag)
     if flag in run.in_words:  # said by a function that its method calls
         _check_other(run, flag, names, env)
         return
@@ -56,13 +59,39 @@ def check(run: Any, source: SourceFile, flag: ast.expr, call: ast.Call, env: Any
         raise Unmigratable("NNX172", what, flag)
     loops = [p for p in around if isinstance(p, _LOOPS) and p not in places]
     after, before = _end(flag), _start(call)
+    held = any(isinstance(n, ast.Subscript | ast.Attribute) and _root(n) in names for n in subtree(flag))
     for node in subtree(scope):
-        if not isinstance(node, ast.Name) or not isinstance(node.ctx, ast.Store | ast.Del) or node.id not in names:
+        name = _changed(node, names, held)
+        if not name:
             continue
         later = after <= _start(node) and (inner or _start(node) < before)  # an inner function runs whenever it is called
         if later or any(loop in source.ancestors(node) for loop in loops):
-            what = f"`{node.id}` changes between the layer that is made with `{ast.unparse(flag)}` and its call"
+            what = f"`{name}` changes between the layer that is made with `{ast.unparse(flag)}` and its call"
             raise Unmigratable("NNX172", what, flag)
+
+
+def _changed(node: ast.AST, names: set[str], held: bool) -> str:
+    """Which of the names a node binds again, or a statement changes in place (`flags["train"] = False`).
+
+    `held`: the flag is an item or attribute of one, which may have other names.
+    """
+    if isinstance(node, ast.Name):
+        return node.id if isinstance(node.ctx, ast.Store | ast.Del) and node.id in names else ""
+    changed = changed_names(node) if isinstance(node, ast.stmt) else frozenset()
+    return min(changed if held else names & changed, default="")
+
+
+def _takes(function: ast.expr) -> bool:
+    """`next(masks)`, `masks.pop()`"""
+    if isinstance(function, ast.Attribute):
+        return function.attr in ("pop", "popleft", "popitem", "__next__")
+    return isinstance(function, ast.Name) and function.id == "next"
+
+
+def _root(node: ast.expr) -> str:
+    while isinstance(node, ast.Subscript | ast.Attribute):
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else ""
 
 
 def _check_other(run: Any, flag: ast.expr, local: set[str], env: Any) -> None:
@@ -80,8 +109,8 @@ def _bound(scope: ast.AST) -> set[str]:
     return found | {n.id for n in subtree(scope) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
 
 
-def _start(node: ast.expr) -> tuple[int, int]:
-    return node.lineno, node.col_offset
+def _start(node: ast.AST) -> tuple[int, int]:
+    return node.lineno, node.col_offset  # type: ignore[attr-defined]
 
 
 def _end(node: ast.expr) -> tuple[int, int]:

@@ -100,3 +100,51 @@ def test_a_line_ahead_of_what_goes_stays() -> None:
         same(model(x), old.Scaled(train).apply(variables, x))
     with pytest.raises(ValueError, match="neither"):
         new.Scaled(in_features=3, rngs=nnx.Rngs(0))(x)
+
+
+PLAIN = """class Scaled(nn.Module):
+  factor: Any = None
+  @nn.compact
+  def __call__(self, x):
+    y = nn.Dense(3)(x)
+    return y if self.factor is None else y * self.factor
+
+
+class M(nn.Module):
+  @nn.compact
+  def __call__(self, x, on=False):
+    held = FIRST
+    module = Scaled(GIVEN)
+    THEN
+    return module(x)
+"""
+CHANGED = {
+    "an item of a dict": ("{'f': jnp.mean(x)}", "held['f']", "held['f'] = held['f'] + 1"),
+    "an item of a list": ("[jnp.mean(x)]", "held[0]", "held[0] += 1"),
+    "by a method": ("{'f': jnp.mean(x)}", "held['f']", "held.update(f=jnp.max(x))"),
+    "under another name": ("[jnp.mean(x)]", "held[0]", "other = held; other[0] = other[0] + 1"),
+    "by a function": ("[jnp.mean(x)]", "held[0]", "(lambda: held.append(held.pop() + 1))()"),
+    "taken": ("[jnp.mean(x), jnp.max(x)]", "held.pop()", "x = x + 0"),
+    "the next of some": ("iter([jnp.mean(x), jnp.max(x)])", "next(held)", "x = x + 0"),
+    "another array by then": ("jnp.mean(x)", "held", "held = held + 1"),
+    "nothing": ("{'f': jnp.mean(x)}", "held['f']", "x = x + 0"),
+}
+
+
+@pytest.mark.parametrize("what", CHANGED)
+def test_what_changes_before_the_call_is_what_it_was(what: str) -> None:
+    """The call is given an array where the module is called, which may stand behind the place where it was made."""
+    first, given, then = CHANGED[what]
+    text = PLAIN.replace("FIRST", first).replace("GIVEN", given).replace("THEN", then)
+    old, new, result = both(text)
+    plan = {c.qualname: c for c in result.classes}["m.M"]
+    if what == "nothing":
+        assert plan.outcome == "native" and "module(x, factor=held['f'])" in after(result)
+    x = jnp.sin(jnp.arange(8.0)).reshape(2, 4)
+    variables = old.M().init(jax.random.key(0), x)
+    if plan.outcome != "native":
+        assert "class M(nn.Module)" in after(result)  # it goes on as it was
+        return
+    model = new.M(in_features=4, rngs=nnx.Rngs(0))
+    compat.from_linen(variables, model)
+    same(model(x), old.M().apply(variables, x))
