@@ -1,4 +1,7 @@
-"""Programs that put something in the place of what flax.linen has: reported, for migrated code no longer looks there."""
+"""Programs that put something in the place of what flax.linen has, or come between its modules and their methods: reported.
+
+Native modules look for nothing in flax.linen, and tell no interceptor of their calls.
+"""
 
 from __future__ import annotations
 
@@ -6,21 +9,26 @@ import ast
 
 from ..context import FileContext
 from ..diagnostics import Severity
+from ..plan import Outcome
 from ..rule import Example, Rule
+from .linen_functions import stays_linen
 
 RULE = Rule(
     code="NNX209",
     name="patched-linen",
-    summary="something of flax.linen is replaced while the program runs, which migrated code takes from flax.nnx",
+    summary="something of flax.linen is replaced or intercepted while the program runs, which does not reach native modules",
     what=(
         "`nn.Dense = Sparse`, `nn.Dense.__call__ = f`, `setattr(nn, name, f)`, `monkeypatch.setattr(nn, 'relu', f)`, "
         "`mock.patch('flax.linen.relu')`, `mock.patch.object(nn.Dense, '__call__')` are marked. What to do: hand the "
         "modules what they shall use (a field, or an argument), or replace the same of flax.nnx; layers have other "
-        "names, constructors and methods there. `getattr(nn, name)` beside such a `setattr` is left as it is."
+        "names, constructors and methods there. `getattr(nn, name)` beside such a `setattr` is left as it is. So is "
+        "`nn.intercept_methods(f)` marked, outside of classes that stay Linen: do what `f` does in the modules, or around "
+        "the call of the model; `--ignore NNX100` keeps all classes Linen."
     ),
     why=(
-        "Linen code looks a layer or function up in flax.linen whenever it runs, so that such a patch reaches all modules. "
-        "Native modules take it from flax.nnx or from the generated `linen_parity`: the patch would do nothing, silently."
+        "Linen code looks a layer or function up in flax.linen whenever it runs, so that such a patch reaches all modules, "
+        "and asks its interceptors at every call of a method. Native modules take layers from flax.nnx or from the generated "
+        "`linen_parity`, and have no interceptors: both would do nothing, silently."
     ),
     how_sure="diagnostic only",
     examples=(
@@ -80,6 +88,15 @@ def replaced(node: ast.AST, ctx: FileContext) -> None:
     assert isinstance(node, ast.Assign | ast.Delete)
     if any(isinstance(target, ast.Attribute) and _of_linen(ctx.qualname(target.value)) for target in node.targets):
         _report(node, ctx)
+
+
+@RULE.register(ast.Call, ends=frozenset({"intercept_methods"}))
+def intercepted(node: ast.AST, ctx: FileContext) -> None:
+    assert isinstance(node, ast.Call)
+    native = any(plan.outcome is Outcome.NATIVE for plan in ctx.plan.classes.values())
+    if native and ctx.qualname(node.func) == "flax.linen.intercept_methods" and not stays_linen(node, ctx):
+        help = "Do what the function does in the modules, or around the call of the model."
+        ctx.report(node, RULE.code, "native modules tell no interceptor of their calls", severity=Severity.WARNING, help=help)
 
 
 def _report(node: ast.AST, ctx: FileContext) -> None:

@@ -8,6 +8,7 @@ import pytest
 from nnx_migrate.migrate.pipeline import migrate_project
 from nnx_migrate.migrate.source import SourceFile
 
+NET = "class Net(nn.Module):\n    @nn.compact\n    def __call__(self, x):\n        return nn.Dense(2)(x)\n\n\n"
 HEAD = "from unittest import mock\n\nimport flax.linen as nn\nfrom flax import linen\nimport other\n\n\n"
 PATCHES = (
     "setattr(nn, name, f)",
@@ -30,6 +31,7 @@ OTHERS = (
     "mock.patch('other.linen.relu', f).start()",
     "mock.patch.object(other, 'relu', nn.relu).start()",
     "f.object(nn, 'relu')",
+    "other.intercept_methods(f)",
 )
 
 
@@ -59,3 +61,11 @@ def test_what_is_put_back_is_what_was_taken() -> None:
     after = migrate_project([SourceFile.parse(Path("m.py"), "m", text)]).files[0].after
     assert after is not None
     assert after.count("getattr(nn, name)") == 2 and after.endswith("return getattr(nnx, name)\n")
+
+
+@pytest.mark.parametrize("classes", [NET, ""])
+def test_interceptors_are_said_where_a_module_is_native(classes: str) -> None:
+    text = f"{HEAD}{classes}def run(f, model, x):\n    with nn.intercept_methods(f):\n        return model(x)\n"
+    (file,) = migrate_project([SourceFile.parse(Path("m.py"), "m", text)]).files
+    found = [d.message for d in file.diagnostics if d.code == "NNX209"]
+    assert found == ["native modules tell no interceptor of their calls"] * bool(classes)
