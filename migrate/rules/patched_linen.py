@@ -27,8 +27,8 @@ RULE = Rule(
     ),
     why=(
         "Linen code looks a layer or function up in flax.linen whenever it runs, so that such a patch reaches all modules, "
-        "and asks its interceptors at every call of a method. Native modules take layers from flax.nnx or from the generated "
-        "`linen_parity`, and have no interceptors: both would do nothing, silently."
+        "and asks its interceptors at every call of a method. Native modules take layers from flax.nnx or from the "
+        "generated `linen_parity`, and have no interceptors: both would do nothing, silently."
     ),
     how_sure="diagnostic only",
     examples=(
@@ -96,7 +96,9 @@ def intercepted(node: ast.AST, ctx: FileContext) -> None:
     native = any(plan.outcome is Outcome.NATIVE for plan in ctx.plan.classes.values())
     if native and ctx.qualname(node.func) == "flax.linen.intercept_methods" and not stays_linen(node, ctx):
         help = "Do what the function does in the modules, or around the call of the model."
-        ctx.report(node, RULE.code, "native modules tell no interceptor of their calls", severity=Severity.WARNING, help=help)
+        ctx.report(
+            node, RULE.code, "native modules tell no interceptor of their calls", severity=Severity.WARNING, help=help
+        )
 
 
 def _report(node: ast.AST, ctx: FileContext) -> None:
