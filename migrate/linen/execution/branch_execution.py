@@ -18,6 +18,7 @@ from ..modules import alternatives, by_sizes, fallback_factories, reentry, settl
 from ..modules.choices import FactoryChoice, chosen, or_raises
 from ..modules.factory_functions import returned_choice
 from ..modules.given_functions import ChosenFunction
+from ..shapes import one_or_more
 from ..values import unpacking
 from ..values.dims import Dim
 from ..values.environment import Env, Returned
@@ -561,6 +562,9 @@ def _tracked_dim(
     name = run.tracker(size_stem(index or -1, shape))
     then.steps.append(Track(name, a))
     orelse.steps.append(Track(name, b))
+    ways = {*one_or_more.ways(run, a), *one_or_more.ways(run, b)}
+    if Dim.of(1) in ways:
+        run.one_or[name] = frozenset(ways)
     if sides is not None and not sides[0].deps and asked(sides[0].text) is None:
         one, other = (a, b) if sides[0].holds else (b, a)
         run.closed[name] = Dim.cond(sides[0].text, run.settled(one), run.settled(other))

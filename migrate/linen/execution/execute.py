@@ -165,6 +165,7 @@ class Execution(LoopExecution):
         self.nothing: dict[ast.Call, list[Site]] = {}  # where a factory makes nothing, as the other sites of that call
         self.trackers: set[str] = set()
         self.grown_from_one: set[str] = set()
+        self.one_or: dict[str, frozenset[Dim]] = {}  # sizes that are 1 on a branch → all that they may be
         self.looked_up: set[ast.AST] = set()  # values of global names that are being evaluated
         self.used_streams: set[str] = set()
         self.super_calls: list[tuple[ast.Call, Method]] = []

@@ -16,7 +16,7 @@ from ..modules import alternatives, factory_functions, fallback_factories
 from ..modules.choices import FactoryChoice, chosen
 from ..modules.given_functions import ChosenFunction
 from ..modules.lost_factories import one_of
-from ..shapes import products, shapes
+from ..shapes import one_or_more, products, shapes
 from ..values import bundles
 from ..values.default_dtypes import field_or_input
 from ..values.dims import Dim
@@ -120,7 +120,7 @@ class Operators(Evaluation):
         if isinstance(a, Array) and isinstance(b, Array) and op in ("+", "-", "*", "/"):
             if op in ("*", "/"):
                 _outer_product(self, a.shape, b.shape)
-            return _same_rank(self, a, b, _same_width(a, b, result))
+            return _same_rank(self, a, b, _same_width(self, a, b, result))
         if isinstance(result, Unknown) and op in ("+", "-", "*", "/"):
             # Something unknown is added to an array: the array's width stays (see `_same_width`).
             for known, other in ((a, b), (b, a)) if op != "/" else ((a, b),):
@@ -128,7 +128,7 @@ class Operators(Evaluation):
                     if (known.shape.rank or 0) > 1 and type(other) is Unknown:
                         return Array(Shape(tuple(_sized(d) for d in known.shape.dims)))
                     width = known.shape.dim(-1)
-                    if width is not None and width.value != 1:
+                    if width is not None and Dim.of(1) not in one_or_more.ways(self, width):
                         return Array(Shape((width,), Shape.unknown(*known.shape.needs()).lead))
         return result
 
@@ -489,7 +489,7 @@ def _sized(dim: Dim | None) -> Dim | None:
     return dim if dim is not None and dim.value != 1 else None
 
 
-def _same_width(a: Array, b: Array, result: Value) -> Value:
+def _same_width(run: Any, a: Array, b: Array, result: Value) -> Value:
     """Two arrays that are added have one width: of two symbolic sizes, the one that the fields give.
 
     Broadcasting would allow one of them to be 1; sizes that are 1 are mostly written so. Where it is not so the
@@ -499,7 +499,7 @@ def _same_width(a: Array, b: Array, result: Value) -> Value:
     if (left is None) != (right is None):
         known = right if left is None else left
         assert known is not None
-        if known.value == 1 or (isinstance(result, Array) and not result.shape.dims):
+        if Dim.of(1) in one_or_more.ways(run, known) or (isinstance(result, Array) and not result.shape.dims):
             return result
         picked = known
     elif left is None or right is None:
@@ -508,6 +508,8 @@ def _same_width(a: Array, b: Array, result: Value) -> Value:
         if isinstance(result, Array):
             return result
         picked = right if left.value == 1 else left
+    elif (both := one_or_more.broadcast(run, left, right)) is not None:
+        picked = both
     elif _of_inputs(left) and _of_inputs(right):
         return result  # the constructor is given both: the greater one is exact
     else:

@@ -46,6 +46,7 @@ class Evaluation:
     project: Any
     asked: dict[ast.expr, str]
     grown_from_one: set[str]
+    one_or: dict[str, frozenset[Dim]]
     ranks: dict[str, int]
     fields: Mapping[str, Any]
     call_fields: frozenset[str]
