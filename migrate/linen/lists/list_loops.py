@@ -14,6 +14,7 @@ from typing import Any
 
 from ...trees import said, subtree
 from ..values.late_makes import alone, counted_together, defined_in, movable, names_in, needed_by, taken_out
+from ..values.merging import Either
 from ..values.sites import (
     Abs,
     Block,
@@ -180,7 +181,7 @@ def _is_list(value: Value) -> bool:
     if isinstance(value.element, Cycle):
         return value.kind == "list" and any(isinstance(unconditional(item), Module) for item in value.element.items)
     if isinstance(value.element, Tup):  # `layers.append((Attention(8), Dense(8)))`
-        return value.kind == "list" and all(isinstance(item, Module) for item in value.element.items)
+        return value.kind == "list" and all(isinstance(item, Module | Either) for item in value.element.items)
     return isinstance(value.element, Module) and value.kind == "list"
 
 

@@ -38,6 +38,8 @@ def called_late(run: Any, site: Site, record: CallRecord) -> None:
     made = next((i for i, s in enumerate(block.steps) if isinstance(s, Make) and s.site is site), None)
     if made is None:
         return
+    if block is not run.block:
+        _branch_called_late(run, block, record)
     target = len(block.steps)
     if block is not run.block:  # in a branch or loop that stands in the block
         target = next((i for i, s in enumerate(block.steps) if _holds(s, run.block)), -1)
@@ -57,6 +59,22 @@ def called_late(run: Any, site: Site, record: CallRecord) -> None:
     elif changed := sorted(needed & defined_in(between) & _given_before(block.steps[:made])):
         reason = f"sizes of a module are said by `{changed[0]}`, which changes before the module is called"
         raise Unmigratable("NNX114", reason, site.node)
+
+
+def _branch_called_late(run: Any, block: Block, record: CallRecord) -> None:
+    """`norm = nn.LayerNorm() if self.normed else Identity()`, called behind a loop: either is made there."""
+    steps = run.block.steps
+    made = next((i for i, s in enumerate(steps) if isinstance(s, Branch) and block in (s.then, s.orelse)), None)
+    if made is None or steps[made].test is None or steps[made].choice or steps[made].raises is not None:
+        return
+    inside = [*steps[made].then.steps, *steps[made].orelse.steps]
+    if not all(isinstance(s, Make) and alone(s.site) and s.site.call is None for s in inside):
+        return
+    given = [*record.args, *record.keywords.values()]
+    needed = frozenset().union(*[dependencies_of(v) for v in given])
+    between = steps[made + 1 :]
+    if needed & defined_in(between) and movable([steps[made]], between):
+        move(run, run.block, made, len(steps))
 
 
 def _given_before(steps: Sequence[Any]) -> frozenset[str]:

@@ -122,7 +122,7 @@ def decided(value: Value, text: str, deps: frozenset[str], then: Value, orelse: 
 
 
 def merge_by(test: tuple[str, frozenset[str]], a: Value, b: Value) -> Value:
-    """As `merge`; a size that differs is the one or the other by the condition."""
+    """As `merge`; a size that differs is the one or the other by the condition, and not known where one of them is not."""
     merged = merge(a, b)
     if not isinstance(a, Array) or not isinstance(b, Array) or not isinstance(merged, Array):
         return merged
@@ -131,6 +131,8 @@ def merge_by(test: tuple[str, frozenset[str]], a: Value, b: Value) -> Value:
         x, y = a.shape.dim(place), b.shape.dim(place)
         if dims[place] is None and x is not None and y is not None:
             dims[place] = Dim.cond(test[0], x, y, test[1])
+        elif x is None or y is None:
+            dims[place] = None
     return Array(Shape(tuple(dims), merged.shape.lead))
 
 

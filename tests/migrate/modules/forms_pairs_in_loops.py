@@ -135,6 +135,64 @@ class ByNumber(nn.Module):
     return x
 
 
+class Same(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    return x
+
+
+class Other(nn.Module):
+  dim: int
+  @nn.compact
+  def __call__(self, x):
+    return nn.Dense(self.dim)(x)
+
+
+class Chosen(nn.Module):
+  dim: int
+  mixed: bool = True
+  depth: int = 2
+  @nn.compact
+  def __call__(self, x):
+    layers = []
+    for i in range(self.depth):
+      layers.append((Other(self.dim + 1) if self.mixed else Same(), nn.Dense(self.dim) if i > 0 else None))
+    norm = nn.LayerNorm() if self.mixed else Other(3)
+    for first, second in layers:
+      x = first(x)
+      if second is not None:
+        x = second(x)
+    return norm(x)
+
+
+class ChosenAside(nn.Module):
+  dim: int
+  mixed: bool = True
+  depth: int = 2
+  @nn.compact
+  def __call__(self, x):
+    firsts, seconds = [], []
+    for i in range(self.depth):
+      firsts.append(Other(self.dim + 1) if self.mixed else Same())
+      seconds.append(nn.Dense(self.dim) if i > 0 else None)
+    for first, second in zip(firsts, seconds):
+      x = first(x)
+      if second is not None:
+        x = second(x)
+    return x
+
+
+class ChosenBefore(nn.Module):
+  dim: int
+  mixed: bool = True
+  @nn.compact
+  def __call__(self, x):
+    head = Other(3) if self.mixed else nn.LayerNorm()
+    for i in range(2):
+      x = nn.Dense(self.dim + i)(x)
+    return head(x)
+
+
 class Beside(nn.Module):
   dim: int
   @nn.compact
@@ -151,6 +209,12 @@ CASES = [
     ("Comprehended", {"widths": (3, 5)}, [(2, 5, 4)], {}),
     ("Growing", {"dim": 3}, [(2, 5, 4)], {}),
     ("Shared", {"dim": 4}, [(2, 5, 4)], {}),
+    ("Chosen", {"dim": 8}, [(2, 5, 4)], {}),
+    ("Chosen", {"dim": 8, "mixed": False}, [(2, 5, 4)], {}),
+    ("ChosenAside", {"dim": 8}, [(2, 5, 4)], {}),
+    ("ChosenAside", {"dim": 8, "mixed": False}, [(2, 5, 4)], {}),
+    ("ChosenBefore", {"dim": 8}, [(2, 5, 4)], {}),
+    ("ChosenBefore", {"dim": 8, "mixed": False}, [(2, 5, 4)], {}),
     ("ByNumber", {"dim": 8}, [(2, 5, 4)], {}),
     ("Beside", {"dim": 8}, [(2, 5, 4)], {}),
 ]

@@ -65,15 +65,49 @@ REFUSED = {
 }
 
 
+def _plan(text: str) -> object:
+    files = [SourceFile.parse(Path("m.py"), "m", named_outside(text))]
+    return {c.qualname: c for c in migrate_project(files).classes}["m.M"]
+
+
 @pytest.mark.parametrize("what", REFUSED)
 def test_it_stays_linen_and_says_why(what: str) -> None:
     code, body = REFUSED[what]
-    text = named_outside(HEAD + body.replace("    return x\n    for", "    for"))
-    plans = {c.qualname: c for c in migrate_project([SourceFile.parse(Path("m.py"), "m", text)]).classes}
-    assert (plans["m.M"].outcome, plans["m.M"].code) == ("bridged", code), plans["m.M"].reason
+    plan = _plan(HEAD + body.replace("    return x\n    for", "    for"))
+    assert (plan.outcome, plan.code) == ("bridged", code), plan.reason  # type: ignore[attr-defined]
+
+
+BEFORE = """from flax import linen as nn
+
+
+class M(nn.Module):
+  dim: int
+  @nn.compact
+  def __call__(self, x):
+    wide = 1
+    head = nn.Dense(3) if self.dim > wide else nn.LayerNorm()
+    for i in range(2):
+      x = nn.Dense(self.dim + i, name=f"layer_{i}")(x)
+    return head(x)
+"""
+CHOSEN = {
+    "counted with those of the loop": BEFORE.replace(', name=f"layer_{i}"', ""),
+    "by a name that has another value by then": BEFORE.replace("    for", "    wide = 9\n    for"),
+    "in a loop of its own": BEFORE.replace("return head(x)", "for _ in range(2):\n      x = head(x)\n    return x"),
+}
+
+
+@pytest.mark.parametrize("what", CHOSEN)
+def test_one_of_two_modules_made_before_a_loop_stays_linen(what: str) -> None:
+    plan = _plan(CHOSEN[what])
+    assert plan.outcome == "bridged", plan.reason  # type: ignore[attr-defined]
+
+
+def test_one_of_two_modules_made_before_a_loop_becomes_native() -> None:
+    plan = _plan(BEFORE)
+    assert plan.outcome == "native", plan.reason  # type: ignore[attr-defined]
 
 
 def test_pairs_called_in_their_order_become_native() -> None:
-    text = named_outside(HEAD + CALLED)
-    plans = {c.qualname: c for c in migrate_project([SourceFile.parse(Path("m.py"), "m", text)]).classes}
-    assert plans["m.M"].outcome == "native", plans["m.M"].reason
+    plan = _plan(HEAD + CALLED)
+    assert plan.outcome == "native", plan.reason  # type: ignore[attr-defined]
