@@ -26,7 +26,7 @@ from ..factories import choices, factories, helper_functions, wider_nothings
 from ..fields import call_fields, class_scope, kept_fields, post_init
 from ..generated import late_fields
 from ..lifted import lifted, lifted_functions
-from ..refused import class_decorators, protocols
+from ..refused import class_decorators, protocols, reflection
 from ..setup import carried as carried_lists
 from ..setup import (
     hidden_methods,
@@ -143,6 +143,7 @@ class ClassWriter:
             if keyword.arg in ("kw_only", "eq", "frozen", "repr", "order"):
                 raise Unmigratable("NNX171", f"the class has the dataclass option {keyword.arg}", self.model.node)
         class_decorators.refuse(self)
+        reflection.refuse(self)
 
     # methods ---------------------------------------------------------------------------------------------------
     def _methods(self) -> None:
