@@ -237,8 +237,8 @@ RULES = (
         "NNX133",
         "computed-attribute",
         "getattr(self, ...) or setattr(self, ...) with a computed name",
-        "Submodules or fields are looked up or made under names that are not in the code, or all that a module holds is asked "
-        "for (`vars(self)`, `dataclasses.fields(self)`), also by a mixin.",
+        "Submodules or fields are looked up or made under names that are not in the code, or all that a module holds is "
+        "asked for (`vars(self)`, `dataclasses.fields(self)`), also by a mixin of a class with modules.",
         UNFOLLOWED,
         "keep them in a list or a dict with literal keys.",
     ),

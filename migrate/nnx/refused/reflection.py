@@ -32,9 +32,17 @@ def refuse(writer: ClassWriter) -> None:
             if not isinstance(call, ast.Call) or not call.args or not _is_self(call.args[0]):
                 continue
             plain = isinstance(call.func, ast.Name) and call.func.id == "vars" and not _takes_one(source.parents.get(call))
+            if cls is not writer.model.node and not _holds_modules(writer):
+                continue  # a mixin that goes through the modules finds none on either side
             if plain or project.qualname(source, call.func) in _OF_FIELDS:
                 reason = f"`{ast.unparse(call)}` of {cls.name} asks for all that a module of Linen holds"
                 raise Unmigratable("NNX133", reason, writer.model.node)
+
+
+def _holds_modules(writer: ClassWriter) -> bool:
+    run = writer.run
+    made = any(site.kind not in ("param", "variable") for site in run.sites)
+    return made or any(run.holds_module(run.field_value(name).value) for name in run.fields)
 
 
 def _takes_one(parent: ast.AST | None) -> bool:

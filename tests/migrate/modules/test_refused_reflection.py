@@ -44,3 +44,12 @@ def test_all_that_it_holds(asked: str, base: str) -> None:
     (plan,) = migrate_project([SourceFile.parse(Path("m.py"), "m", text)]).classes
     assert plan.outcome == ASKED[asked], plan.reason
     assert plan.outcome == "native" or plan.code == "NNX133"
+
+
+def test_a_mixin_that_goes_through_modules_finds_none_in_a_leaf() -> None:
+    text = TEXT.replace("ASKED", next(iter(ASKED))).replace("BASE", "Mixin")
+    text = text.replace("nn.Dense(self.width)", "self.param('w', nn.initializers.ones, (3,))").replace(
+        "self.dense(x)", "x * self.dense"
+    )
+    (plan,) = migrate_project([SourceFile.parse(Path("m.py"), "m", text)]).classes
+    assert plan.outcome == "native", plan.reason
