@@ -75,6 +75,8 @@ def global_value(run: Any, qualname: str, node: ast.expr, env: Any) -> Abs | Non
     if isinstance(statement, ast.FunctionDef):
         return Abs(Function(statement, Env({}, source), source), static=True)
     value = getattr(statement, "value", None)
+    if isinstance(value, ast.Lambda) and isinstance(value.body, ast.Lambda):  # which gives an initializer
+        return Abs(Function(value, Env({}, source), source), static=True)
     if isinstance(statement, ast.Assign | ast.AnnAssign) and isinstance(value, ast.expr) and _is_simple(value):
         if value in run.looked_up:
             return None  # `x = f(x)`: what it was before is not known

@@ -6,7 +6,7 @@ import ast
 from typing import Any
 
 from ...trees import children, subtree
-from . import closures, localize, mutation
+from . import closures, given_shapes, localize, mutation
 from .arguments import is_self, substituted
 from .dims import Dim
 from .evaluation import Evaluation
@@ -82,7 +82,9 @@ class Localization(Evaluation):
     def localize_statement(self, statement: ast.stmt, value: ast.expr, found: Abs, env: Any) -> Localized | None:
         """A copied assignment; only what is computed from fields, globals and sizes is copied."""
         opaque = is_opaque(found.value) or (isinstance(found.value, ShapeOf | Tup) and mutation.changes(statement, env))
-        opaque |= isinstance(found.value, Function) and isinstance(value, ast.Lambda)  # if it reads nothing of the call
+        if isinstance(found.value, Function):  # which may read nothing of the call but sizes
+            shaped = isinstance(value, ast.Call) and given_shapes.of_call(self, value, env)
+            opaque |= isinstance(value, ast.Lambda) or bool(shaped)
         if not found.static and (found.flags or not opaque):
             return None
         inner = self.localize(value, env)

@@ -7,7 +7,7 @@ import dataclasses
 from typing import Any
 
 from ...trees import subtree
-from . import kept_by_modules
+from . import given_shapes, kept_by_modules
 from .arguments import is_self
 from .dims import Dim
 from .sites import (
@@ -232,6 +232,13 @@ def localize_call(
         skip = set(found.value.calltime)
         children: list[ast.AST] = [*node.args, *[k.value for k in node.keywords if k.arg not in skip]]
         return all(run._localize(child, env, bound, replaced, needs) for child in children)
+    shaped = given_shapes.of_call(run, node, env) if isinstance(found.value, Function) and not bound else {}
+    for argument, parts in shaped.items():
+        needs.update(d for p in parts if isinstance(p, DimPart) for d in p.dim.dependencies())
+        replaced.append((env.source.span(argument), parts))
+    if shaped:
+        others = [child for child in (*node.args, *[k.value for k in node.keywords]) if child not in shaped]
+        return all(run._localize(child, env, bound, replaced, needs) for child in (node.func, *others))
     return None
 
 

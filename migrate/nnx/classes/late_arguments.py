@@ -20,7 +20,7 @@ from ...linen.modules import made_later
 from ...linen.modules.by_passes import IN_TURN
 from ...linen.modules.made_later import TYPED
 from ...linen.project.classes import Method
-from ...linen.values import shown_by_shapes
+from ...linen.values import given_shapes, shown_by_shapes
 from ...linen.values.sites import Site
 from ...linen.values.values import Array
 from ...trees import subtree
@@ -30,6 +30,7 @@ from . import constructor_names, lent_fields
 if TYPE_CHECKING:
     from .class_text import ClassText
 
+OF_INPUT = "of its input"  # of a site: initializer → what the call says
 GIVEN = "given later"  # of a site: argument → (the name of the parameter, what the call says)
 # Arguments of layers that decide the shapes of their parameters.
 _OF_WIDTHS = frozenset({("flax.linen.GroupNorm", "num_groups"), ("flax.linen.GroupNorm", "group_size")})
@@ -46,9 +47,13 @@ def find(text: ClassText, site: Site) -> bool:
     if not late or site.in_setup or site.alternatives or site.choice or site.kind not in ("layer", "class"):
         return False
     given: dict[str, tuple[str, ast.expr]] = {}
+    asked = {name: bound.node for name, bound in late.items() if bound.node is not None}
+    site.renders[OF_INPUT] = {name: node for name, node in asked.items() if _is_of_input(text, site, node)}
     for name, bound in late.items():
         node, value = bound.node, bound.abs.value
         assert node is not None
+        if name in site.renders[OF_INPUT]:
+            continue
         method = made_later.method_of(text.run, site.source, node)
         stands_here = bound.given and site.node in site.source.ancestors(node)
         if method is None or not stands_here or isinstance(value, Array) or text.run.holds_module(value):
@@ -65,6 +70,24 @@ def find(text: ClassText, site: Site) -> bool:
         given[name] = (_free(text, site, name, [p for p, _ in given.values()]), node)
     site.renders[GIVEN] = given
     return True
+
+
+def _is_of_input(text: ClassText, site: Site, node: ast.expr) -> bool:
+    """Is it an initializer that a function makes from the sizes of what the layer is called with?
+
+    nn.Dense(4, kernel_init=uniform_of(x))(x)
+    """
+    call = site.source.parents.get(site.node)
+    if site.kind != "layer" or not isinstance(node, ast.Call):
+        return False
+    if not isinstance(call, ast.Call) or call.func is not site.node:
+        return False
+    read, first = given_shapes.arrays(text.run, node), call.args[0] if call.args else None
+    others = [n for n in subtree(node) if isinstance(n, ast.Name) and n not in read]
+    if not read or any(not axes for axes in read.values()) or not isinstance(first, ast.Name):
+        return False
+    inputs = all(isinstance(n, ast.Name) and n.id == first.id for n in read)
+    return inputs and others == [n for n in subtree(node.func) if isinstance(n, ast.Name)]
 
 
 def _is_kept(text: ClassText, site: Site, method: Method, node: ast.expr) -> bool:
@@ -136,11 +159,17 @@ def _free(text: ClassText, site: Site, name: str, others: list[str]) -> str:
     return name
 
 
-def in_terms(site: Site) -> Site:
-    """The site, with these arguments as parameters of the function that makes it."""
-    given = site.renders.get(GIVEN, {})
-    bound = {n: dataclasses.replace(b, text=given[n][0]) if n in given else b for n, b in site.bound.items()}
-    return dataclasses.replace(site, bound=bound) if given else site
+def in_terms(site: Site, inputs: str) -> Site:
+    """The site, with these arguments as parameters of the function that makes it; `inputs`: what that is given."""
+    said = {name: parameter for name, (parameter, _) in site.renders.get(GIVEN, {}).items()}
+    for name, node in site.renders.get(OF_INPUT, {}).items():
+        given = [*node.args, *[k.value for k in node.keywords]]
+        start, text = site.source.span(node).start, site.source.text_of(node)
+        for span in sorted((site.source.span(n) for n in given if isinstance(n, ast.Name)), reverse=True):
+            text = text[: span.start - start] + inputs + text[span.end - start :]
+        said[name] = text
+    bound = {n: dataclasses.replace(b, text=said[n]) if n in said else b for n, b in site.bound.items()}
+    return dataclasses.replace(site, bound=bound) if said else site
 
 
 def parameters(site: Site) -> list[str]:

@@ -255,7 +255,9 @@ def _later(text: ClassText, site: Site) -> Parts:
         parameters = ["rngs", "*args", *bound, "**kwargs"]
         return (f"{text.namer.parity('Later')}(lambda {', '.join(parameters)}: ", *wrapped, ")")
     of_kinds = site.kind == "layer" or site.alternatives or site.choice
-    inner, given, named = (_of_kinds if of_kinds else _class)(text, late_arguments.in_terms(later_stacks.member(site)))
+    first = _free(text, next(iter(_parameters(text, site)), "inputs"))
+    made = late_arguments.in_terms(later_stacks.member(site), first)
+    inner, given, named = (_of_kinds if of_kinds else _class)(text, made)
     told = late_arguments.parameters(site)
     if told and site.lifted:
         raise Unmigratable("NNX113", "a stack of modules is given what only the call knows", site.node)
