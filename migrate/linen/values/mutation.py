@@ -144,13 +144,13 @@ def _has_sizes(listed: Value) -> bool:
 
 
 def check_given(run: Any, statement: ast.stmt, env: Any) -> None:
-    """Refuse an object that changes after it was given to a module which has not been called: Linen's module sees the
-    change, as it makes its layers when it is called, and NNX's has made them."""
-    changed = changed_names(statement)
+    """Refuse an object that changes after it was given to a module: Linen's module sees the change where it is called then,
+    and not where it was called before; NNX's has made its layers, and is called when all changes are made."""
+    changed = changed_names(statement) | _grown(run, statement, env)
     if run.in_setup and any(_of_all_passes(name, statement, env) for name in changed):
         run.unsteady |= changed
     for site in run.sites if changed else ():
-        if site.kind != "class" or site.source is not env.source or (site.calls and not site.in_setup):
+        if site.kind != "class" or site.source is not env.source:
             continue
         for field, bound in site.bound.items():
             name = bound.node.id if isinstance(bound.node, ast.Name) else ""
@@ -160,6 +160,26 @@ def check_given(run: Any, statement: ast.stmt, env: Any) -> None:
                     f"`{ast.unparse(statement)}` changes `{field}` of {site.target.rpartition('.')[2]}, which has been made"
                 )
                 raise Unmigratable("NNX113", what, statement)
+
+
+def _grown(run: Any, statement: ast.stmt, env: Any) -> frozenset[str]:
+    """`factors += 4` of a NumPy array or a list, which stays the same object."""
+    if not isinstance(statement, ast.AugAssign) or not isinstance(statement.target, ast.Name):
+        return frozenset()
+    name, held = statement.target.id, env.get(statement.target.id)
+    listed = held is not None and isinstance(held.value, Tup) and held.value.kind == "list"
+    return frozenset({name}) if listed or _is_of_numpy(run, name, statement, env) else frozenset()
+
+
+def _is_of_numpy(run: Any, name: str, statement: ast.stmt, env: Any) -> bool:
+    """Does the function assign what NumPy gives to the name?"""
+    scope = next((a for a in env.source.ancestors(statement) if isinstance(a, ast.FunctionDef)), None)
+    for node in subtree(scope) if scope is not None else ():
+        if isinstance(node, ast.Assign) and any(isinstance(t, ast.Name) and t.id == name for t in node.targets):
+            called = [n.func for n in subtree(node.value) if isinstance(n, ast.Call)]
+            if any((run.project.qualname(env.source, f) or "").startswith("numpy.") for f in called):
+                return True
+    return False
 
 
 def _of_all_passes(name: str, statement: ast.stmt, env: Any) -> bool:
