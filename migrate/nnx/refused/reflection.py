@@ -42,7 +42,8 @@ def refuse(writer: ClassWriter) -> None:
 def _holds_modules(writer: ClassWriter) -> bool:
     run = writer.run
     made = any(site.kind not in ("param", "variable") for site in run.sites)
-    return made or any(run.holds_module(run.field_value(name).value) for name in run.fields)
+    handed = writer.model.qualname in run.analyser.given_outside.handed
+    return made or handed or any(run.holds_module(run.field_value(name).value) for name in run.fields)
 
 
 def _takes_one(parent: ast.AST | None) -> bool:
