@@ -372,8 +372,8 @@ class Layer:
                 raise BadCall(f"{self.linen} needs the argument {param.name!r}")
 
     # calls -----------------------------------------------------------------------------------------------------
-    def named_today(self, node: ast.Call) -> dict[int, str]:
-        """Which arguments by position of a call are keywords today, as its words show."""
+    def named_today(self, node: ast.Call, values: Sequence[Value]) -> dict[int, str]:
+        """Which arguments by position of a call are keywords today, as its words and their `values` show."""
         return {}
 
     def bind_call(self, call: Call) -> dict[str, Value]:
@@ -504,7 +504,7 @@ def lookup(qualname: str) -> Layer | None:
     return catalog().get(qualname)
 
 
-def named_today(target: str, node: ast.Call) -> dict[int, str]:
+def named_today(target: str, node: ast.Call, values: Sequence[Value]) -> dict[int, str]:
     """Which arguments by position of a layer's call are keywords today."""
     layer = lookup(target)
-    return layer.named_today(node) if layer is not None else {}
+    return layer.named_today(node, values) if layer is not None else {}

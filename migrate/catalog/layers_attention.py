@@ -78,10 +78,12 @@ class MultiHeadDotProductAttention(Layer):
             return {**dict(zip(names, call.args)), **call.keywords}
         return super().bind_call(call)
 
-    def named_today(self, node: ast.Call) -> dict[int, str]:
-        """Before flax 0.7.4 the third is the mask; today it is the values, of the shape of the keys."""
-        own = any(p.name == "inputs_v" for p in self.call_parameters)
-        return {2: "mask"} if own and len(node.args) == 3 and _says_mask(node.args[2]) else {}
+    def named_today(self, node: ast.Call, values: Sequence[Value]) -> dict[int, str]:
+        """Before flax 0.7.4 the third is the mask; today it is the values, as wide as the keys, whatever their name."""
+        if len(node.args) != 3 or not _says_mask(node.args[2]) or all(p.name != "inputs_v" for p in self.call_parameters):
+            return {}
+        keys, third = shape_of(values[1]).dim(-1), shape_of(values[2]).dim(-1)
+        return {} if keys is not None and keys == third else {2: "mask"}
 
     def _is_old_call(self, args: Sequence[object]) -> bool:
         """Before flax 0.7.4: `(inputs_q, inputs_kv, mask, deterministic)`; four by position cannot mean today's."""

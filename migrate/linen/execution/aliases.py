@@ -18,11 +18,17 @@ from ..values.sites import Abs, Module, ModuleField, Repeated, SomeItems, Static
 from ..values.values import ShapeOf, Tup, Unknown, Value
 
 _VIEWS = frozenset({"setdefault", "get", "values", "items"})
+_NUMPY = frozenset({"np", "numpy", "onp"})
+_LIBRARIES = _NUMPY | {"jax", "jnp", "lax", "nn"}
+_VIEWS_OF_ARRAYS = frozenset(
+    {"asarray", "atleast_1d", "atleast_2d", "broadcast_to", "diagonal", "expand_dims", "moveaxis", "ravel", "reshape"}
+    | {"squeeze", "swapaxes", "transpose", "view"}
+)
 _WALKS = frozenset({"enumerate", "zip", "reversed"})
 
 
 @functools.lru_cache(maxsize=16384)
-def _groups(function: ast.AST) -> dict[str, frozenset[str]]:
+def groups_of(function: ast.AST) -> dict[str, frozenset[str]]:
     """Name → the names of a function that may be the same object, by its assignments and loops."""
     found: dict[str, frozenset[str]] = {}
     for node in subtree(function):
@@ -37,10 +43,10 @@ def _groups(function: ast.AST) -> dict[str, frozenset[str]]:
             continue
         loop = isinstance(node, ast.For | ast.comprehension)
         for target, value in (part for pair in pairs for part in _parts(*pair, loop)):
-            names = set(_held(value))
+            names = set(held(value))
             if not names:
                 continue
-            names |= set(_stored(target)) - {"self"}
+            names |= set(stored(target)) - {"self"}
             group = frozenset(names).union(*[found.get(name, frozenset()) for name in names])
             found.update(dict.fromkeys(group, group))
     return found
@@ -64,21 +70,26 @@ def _parts(target: ast.expr, value: ast.expr, loop: bool) -> Iterable[tuple[ast.
         yield from _parts(one, part, loop)
 
 
-def _stored(target: ast.expr) -> Iterable[str]:
+def stored(target: ast.expr) -> Iterable[str]:
     """The names whose objects an assignment sets or changes; what an item is found by is not among them."""
     if isinstance(target, ast.Name):
         yield target.id
     elif isinstance(target, ast.Attribute | ast.Subscript | ast.Starred):
-        yield from _stored(target.value)
+        yield from stored(target.value)
     elif isinstance(target, ast.Tuple | ast.List):
         for element in target.elts:
-            yield from _stored(element)
+            yield from stored(element)
     else:
         yield from (n.id for n in subtree(target) if isinstance(n, ast.Name))
 
 
+@functools.lru_cache(maxsize=16384)
+def held(value: ast.expr) -> frozenset[str]:
+    """Names whose objects an expression gives as they are, or views of them, or within a new list or dict."""
+    return frozenset(_held(value))
+
+
 def _held(value: ast.expr) -> Iterable[str]:
-    """Names whose objects an expression gives as they are, or within a new list or dict."""
     if isinstance(value, ast.Name):
         if value.id != "self":
             yield value.id
@@ -100,8 +111,13 @@ def _held(value: ast.expr) -> Iterable[str]:
     elif isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and value.func.id in _WALKS:
         for element in value.args:
             yield from _held(element)
-    elif isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.func.attr in _VIEWS:
-        yield from _held(value.func.value)
+    elif isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute):
+        owner = value.func.value
+        library = owner.id if isinstance(owner, ast.Name) and owner.id in _LIBRARIES else ""
+        if value.func.attr in _VIEWS_OF_ARRAYS and library:  # JAX gives new arrays
+            yield from _held(value.args[0]) if value.args and library in _NUMPY else ()
+        elif value.func.attr in _VIEWS or value.func.attr in _VIEWS_OF_ARRAYS:
+            yield from _held(owner)
 
 
 @functools.lru_cache(maxsize=16384)
@@ -113,7 +129,7 @@ def changed_parameters(function: ast.FunctionDef | ast.Lambda) -> frozenset[str]
             found |= mutation.changed_names(node)
         if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
             found |= {node.target.id} if not isinstance(node.value, ast.Tuple | ast.Constant) else set()
-    groups = _groups(function)
+    groups = groups_of(function)
     return frozenset(found).union(*[groups.get(name, frozenset()) for name in found])
 
 
@@ -157,7 +173,7 @@ def forget_others(run: Any, statement: ast.stmt, env: Any) -> None:
         return
     others: set[str] = set()
     for function in run.active:
-        groups = _groups(function)
+        groups = groups_of(function)
         others = others.union(*[groups.get(name, frozenset()) for name in changed | others])
     forget(run, others - changed, env)
 
@@ -165,9 +181,9 @@ def forget_others(run: Any, statement: ast.stmt, env: Any) -> None:
 def forget_given(run: Any, function: ast.FunctionDef | ast.Lambda, arguments: dict[str, ast.expr], env: Any) -> None:
     """After the call of a function that changes its arguments: nothing is known of what was given for them."""
     changed = changed_parameters(function)
-    names = {n for p, given in arguments.items() if p in changed for n in _held(given)}
+    names = {n for p, given in arguments.items() if p in changed for n in held(given)}
     for active in run.active:
-        groups = _groups(active)
+        groups = groups_of(active)
         names = names.union(*[groups.get(name, frozenset()) for name in names])
     forget(run, names, env)
 
@@ -175,7 +191,7 @@ def forget_given(run: Any, function: ast.FunctionDef | ast.Lambda, arguments: di
 def forget_around(run: Any, function: ast.FunctionDef | ast.Lambda, env: Any) -> None:
     """After the call of a function in a method: nothing is known of the lists and dicts around it whose items it sets."""
     names = set(_set_around(function))
-    for groups in map(_groups, run.active if names else ()):
+    for groups in map(groups_of, run.active if names else ()):
         names = names.union(*[groups.get(name, frozenset()) for name in names])
     forget(run, names, env)
 
@@ -206,4 +222,4 @@ def _is_list_of_modules(value: Value) -> bool:
     return isinstance(value, Tup) and all(isinstance(item, Module | ModuleField | Either) for item in value.items)
 
 
-__all__ = ["changed_parameters", "forget", "forget_around", "forget_given", "forget_others"]
+__all__ = ["changed_parameters", "forget", "forget_around", "forget_given", "forget_others", "groups_of", "held", "stored"]

@@ -54,6 +54,7 @@ from . import (
     changed_arguments,
     early_returns,
     entry_arguments,
+    given_objects,
     plain_objects,
     post_inits,
     stale_names,
@@ -141,7 +142,7 @@ class Execution(LoopExecution):
         self.active: list[ast.AST] = []  # functions that are being executed, outermost first
         self.cut_short: set[ast.AST] = set()  # functions that call themselves more often than is followed
         self.trial = 0
-        self.unsteady: frozenset[str] = frozenset()  # names in setup of objects that all passes of a loop change
+        self.unsteady: dict[str, ast.AST] = {}  # names of objects that all passes of a loop change, and the loop
         self.starting = False  # is what a variable starts from being said?
         self.asked_dtype = None
         self.uncalled: list[ast.stmt] = []  # what makes submodules that nothing calls
@@ -435,7 +436,7 @@ class Execution(LoopExecution):
 
     def run_statement(self, node: ast.stmt, env: Env, returned: Returned) -> bool:
         self.mark = (self.block, len(self.block.steps))
-        mutation.check_given(self, node, env)
+        changed_by_calls = given_objects.check(self, node, env)
         names = frozenset() if self.in_setup else mutation.changed_names(node)
         changed_arguments.note(self, names, env)
         lists = {n: env.get(n) for n in names if env.is_local(n)}
@@ -448,9 +449,9 @@ class Execution(LoopExecution):
         changed |= mutation.no_arrays(lists, changed, env)
         if changed:
             mutation.record(self, node, frozenset(changed), env)
-        if names - changed:
-            mutation.forget_items(self, node, names - changed, env)
+        mutation.forget_items(self, node, names - changed, env)
         aliases.forget_others(self, node, env)
+        given_objects.forget(changed_by_calls, env)
         return done
 
     def _run_statement(self, node: ast.stmt, env: Env, returned: Returned) -> bool:

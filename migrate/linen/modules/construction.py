@@ -9,12 +9,12 @@ from typing import Any
 
 from ...catalog import layers
 from ...trees import subtree
-from ..execution import post_inits
+from ..execution import given_objects, post_inits
 from ..lifted.higher_order import run_functions
 from ..lifted.lifting import LIFTED, WHOLE, label_of, options_of, partial_lift
 from ..lists.loop_names import means_the_same
 from ..project import own_name
-from ..values import caller_words, mutation, rest_arguments
+from ..values import caller_words, rest_arguments
 from ..values.arguments import Arguments, arguments_of
 from ..values.nothing_made import MakesNothing
 from ..values.sites import (
@@ -199,9 +199,9 @@ def _site(run: Any, factory: Factory, node: ast.Call, arguments: Arguments, env:
     handed = [*factory.unpacked, *([mapping] if mapping is not None else [])]
     site.renders["open"] = tuple(key for m in handed for key in sizes_left_open(run, m, env) if key not in bound)
     if of_package:
-        mutation.check_steady(run, site)
+        given_objects.check_steady(run, site)
     elif site.kind == "class":
-        mutation.check_steady(run, site)
+        given_objects.check_steady(run, site)
         check_passing(run, site)
         run.analyser.passes(run, site)
         call_fields.note(run, site)

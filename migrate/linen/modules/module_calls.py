@@ -150,7 +150,9 @@ def call_module(run: Any, module: Value, method: str, node: ast.Call, env: Any, 
         args, keywords = arguments.values(run)
         args = [_array_of_field(run, a.value) or value for (_, a), value in zip(arguments.positional, args, strict=True)]
         keywords |= {k: array for k, _, a in arguments.keywords if k and (array := _array_of_field(run, a.value))}
-        named = layers.named_today(site.target, node) if site.kind == "layer" else {}
+        named = layers.named_today(site.target, node, args) if site.kind == "layer" and not site.lifted else {}
+        if named:
+            site.renders[NAMED_TODAY] = {**site.renders.get(NAMED_TODAY, {}), node: named}
         keywords |= {name: args[i] for i, name in named.items()}
         args = [value for i, value in enumerate(args) if i not in named]
         known = all_but_last.of_last(run, site, node, CallRecord(tuple(args), keywords))
@@ -340,6 +342,7 @@ def _through_list(run: Any, layer: layers.Layer, value: Value, record: CallRecor
 
 
 INITIAL_CARRY = "initialize_carry"
+NAMED_TODAY = "named_today"  # what a site renders: call → place → the keyword that it is today
 
 
 def as_shape(value: Value) -> Value:

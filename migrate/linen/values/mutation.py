@@ -14,7 +14,7 @@ from typing import Any
 from ...trees import subtree
 from ..lists import size_lists
 from .bundles import Bundle
-from .sites import Abs, InitPart, Local, Localized, Repeated, SomeItems, Static, Table, Unmigratable
+from .sites import Abs, InitPart, Local, Localized, Repeated, SomeItems, Static, Table
 from .values import Array, Const, Int, ShapeOf, Tup, Unknown, Value
 
 _CHANGING = frozenset(
@@ -31,10 +31,10 @@ def changed_names(statement: ast.stmt) -> frozenset[str]:
     found: set[str] = set()
     for node in subtree(statement):
         if isinstance(node, ast.Subscript | ast.Attribute) and isinstance(node.ctx, ast.Store | ast.Del):
-            found |= _root(node)
+            found.add(root_name(node))
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _CHANGING:
-            found |= _root(node.func)
-    return frozenset(found - {"self"})
+            found.add(root_name(node.func))
+    return frozenset(found - {"self", ""})
 
 
 @functools.lru_cache(maxsize=16384)
@@ -68,10 +68,11 @@ def is_fixed(project: Any, qualname: str) -> bool:
     return True
 
 
-def _root(node: ast.expr) -> set[str]:
+def root_name(node: ast.expr) -> str:
+    """`config` of `config.sizes[0]`; nothing where it begins with no name."""
     while isinstance(node, ast.Subscript | ast.Attribute):
         node = node.value
-    return {node.id} if isinstance(node, ast.Name) else set()
+    return node.id if isinstance(node, ast.Name) else ""
 
 
 def record(run: Any, statement: ast.stmt, names: frozenset[str], env: Any) -> None:
@@ -143,67 +144,12 @@ def _has_sizes(listed: Value) -> bool:
     return isinstance(listed, Int | Static | Const | Unknown)
 
 
-def check_given(run: Any, statement: ast.stmt, env: Any) -> None:
-    """Refuse an object that changes after it was given to a module: Linen's module sees the change where it is called then,
-    and not where it was called before; NNX's has made its layers, and is called when all changes are made."""
-    changed = changed_names(statement) | _grown(run, statement, env)
-    if run.in_setup and any(_of_all_passes(name, statement, env) for name in changed):
-        run.unsteady |= changed
-    for site in run.sites if changed else ():
-        if site.kind != "class" or site.source is not env.source:
-            continue
-        for field, bound in site.bound.items():
-            name = bound.node.id if isinstance(bound.node, ast.Name) else ""
-            held = env.get(name) if name in changed else None
-            if held is not None and held.value is bound.abs.value:
-                what = (
-                    f"`{ast.unparse(statement)}` changes `{field}` of {site.target.rpartition('.')[2]}, which has been made"
-                )
-                raise Unmigratable("NNX113", what, statement)
-
-
-def _grown(run: Any, statement: ast.stmt, env: Any) -> frozenset[str]:
-    """`factors += 4` of a NumPy array or a list, which stays the same object."""
-    if not isinstance(statement, ast.AugAssign) or not isinstance(statement.target, ast.Name):
-        return frozenset()
-    name, held = statement.target.id, env.get(statement.target.id)
-    listed = held is not None and isinstance(held.value, Tup) and held.value.kind == "list"
-    return frozenset({name}) if listed or _is_of_numpy(run, name, statement, env) else frozenset()
-
-
-def _is_of_numpy(run: Any, name: str, statement: ast.stmt, env: Any) -> bool:
-    """Does the function assign what NumPy gives to the name?"""
-    scope = next((a for a in env.source.ancestors(statement) if isinstance(a, ast.FunctionDef)), None)
-    for node in subtree(scope) if scope is not None else ():
-        if isinstance(node, ast.Assign) and any(isinstance(t, ast.Name) and t.id == name for t in node.targets):
-            called = [n.func for n in subtree(node.value) if isinstance(n, ast.Call)]
-            if any((run.project.qualname(env.source, f) or "").startswith("numpy.") for f in called):
-                return True
-    return False
-
-
-def _of_all_passes(name: str, statement: ast.stmt, env: Any) -> bool:
-    """Does a loop change an object that was there before it, so that all passes share it?"""
-    loops = [a for a in env.source.ancestors(statement) if isinstance(a, ast.For | ast.While)]
-    return any(
-        not any(isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Store) for n in subtree(loop))
-        for loop in loops
-    )
-
-
-def check_steady(run: Any, site: Any) -> None:
-    """Refuse an object of setup that every pass of a loop changes: their modules are called after the last."""
-    for field, bound in site.bound.items() if run.in_setup and run.unsteady else ():
-        if isinstance(bound.node, ast.Name) and bound.node.id in run.unsteady:
-            what = f"`{field}` of {site.target.rpartition('.')[2]} is `{bound.node.id}`, which changes in a loop"
-            raise Unmigratable("NNX113", what, site.node)
-
-
 def forget_object(statement: ast.stmt, env: Any) -> None:
     """`config.size = 8` in setup: what `config` was made of says nothing of it any more."""
     targets = statement.targets if isinstance(statement, ast.Assign) else [getattr(statement, "target", None)]
     for target in targets if isinstance(statement, ast.Assign | ast.AugAssign | ast.AnnAssign) else ():
-        for name in _root(target) - {"self"} if isinstance(target, ast.Attribute) else ():
+        name = root_name(target) if isinstance(target, ast.Attribute) else ""
+        if name and name != "self":
             scope = scope_of(name, env)
             held = scope.names.get(name)
             if held is not None and isinstance(held.value, Static | Bundle):
@@ -212,6 +158,8 @@ def forget_object(statement: ast.stmt, env: Any) -> None:
 
 def forget_items(run: Any, statement: ast.stmt, names: frozenset[str], env: Any) -> None:
     """Dicts that a call or `del` changes, lists of sizes that `+=` does: nothing is known of their items any more."""
+    if not names:
+        return
     called = {
         node.func.value.id
         for node in subtree(statement)

@@ -9,12 +9,16 @@ import ast
 from typing import Any
 
 from ...edits import Part
-from ...linen.values.mutation import changed_names
+from ...linen.values.called_functions import called_function
+from ...linen.values.mutation import changed_names, root_name
 from ...linen.values.sites import Unmigratable
 from ...source import SourceFile
 from ...trees import subtree
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+_OF_SCOPES = frozenset({"make_rng", "variable", "get_variable", "put_variable", "sow", "perturb"})
+_DRAWING = ("numpy.random.", "random.", "secrets.", "uuid.", "time.")
+_MAX_DEPTH = 8  # functions that call functions
 _LOOPS = (ast.For, ast.While, ast.ListComp, ast.GeneratorExp, ast.SetComp, ast.DictComp)
 
 
@@ -35,14 +39,19 @@ def nearest(run: Any, source: SourceFile, flag: ast.expr, call: ast.Call) -> ast
 def check(run: Any, source: SourceFile, flag: ast.expr, call: ast.Call, env: Any) -> None:
     """Refuse a flag whose names change between its place and the call, or are others there. `env`: the names at the call."""
     names = {n.id for n in subtree(flag) if isinstance(n, ast.Name) and n.id != "self"}
-    if any(isinstance(n, ast.Call) and _takes(n.func) for n in subtree(flag)):
+    called = [n for n in subtree(flag) if isinstance(n, ast.Call)]
+    if any(_takes(n.func) for n in called):
         raise Unmigratable("NNX172", f"`{ast.unparse(flag)}` of a module takes something each time that it is asked", flag)
+    places = list(source.ancestors(flag)) if flag in source.parents else []
+    again = next((n for n in called if _acts(run, source, n.func)), None)
+    if again is not None and call not in places:
+        what = f"`{ast.unparse(again)}` is called once for a module, whose calls may be several, or later"
+        raise Unmigratable("NNX172", what, flag)
     if flag in run.in_words:  # said by a function that its method calls
         _check_other(run, flag, names, env)
         return
     if flag not in source.parents:
         raise Unmigratable("NNX172", f"`{ast.unparse(flag)}` of a module is set in another file", call)
-    places = list(source.ancestors(flag))
     if not names or call in places:
         return
     scope = next((p for p in places if isinstance(p, _FUNCTIONS)), None)
@@ -59,7 +68,7 @@ def check(run: Any, source: SourceFile, flag: ast.expr, call: ast.Call, env: Any
         raise Unmigratable("NNX172", what, flag)
     loops = [p for p in around if isinstance(p, _LOOPS) and p not in places]
     after, before = _end(flag), _start(call)
-    held = any(isinstance(n, ast.Subscript | ast.Attribute) and _root(n) in names for n in subtree(flag))
+    held = any(isinstance(n, ast.Subscript | ast.Attribute) and root_name(n) in names for n in subtree(flag))
     for node in subtree(scope):
         name = _changed(node, names, held)
         if not name:
@@ -81,17 +90,27 @@ def _changed(node: ast.AST, names: set[str], held: bool) -> str:
     return min(changed if held else names & changed, default="")
 
 
+def _acts(run: Any, source: SourceFile, function: ast.expr, depth: int = 0) -> bool:
+    """Does a call of it draw random numbers, or run a module, whose statistics and draws move on with each call?"""
+    named = function.attr if isinstance(function, ast.Attribute) else ""
+    owner = function.value if isinstance(function, ast.Attribute) else function
+    name = run.project.qualname(source, function) or ""
+    if named in _OF_SCOPES or name.startswith(_DRAWING) or depth > _MAX_DEPTH:
+        return True
+    held = [run.evaluated[n].value for n in (function, owner) if n in run.evaluated]
+    if any(run.holds_module(value) for value in held):
+        return True
+    found = called_function(run, source, function)
+    return found is not None and any(
+        _acts(run, found[0], n.func, depth + 1) for n in subtree(found[1]) if isinstance(n, ast.Call)
+    )
+
+
 def _takes(function: ast.expr) -> bool:
     """`next(masks)`, `masks.pop()`"""
     if isinstance(function, ast.Attribute):
         return function.attr in ("pop", "popleft", "popitem", "__next__")
     return isinstance(function, ast.Name) and function.id == "next"
-
-
-def _root(node: ast.expr) -> str:
-    while isinstance(node, ast.Subscript | ast.Attribute):
-        node = node.value
-    return node.id if isinstance(node, ast.Name) else ""
 
 
 def _check_other(run: Any, flag: ast.expr, local: set[str], env: Any) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...catalog import layers
 from ...edits import Part, Parts, Span
+from ...linen.modules.module_calls import NAMED_TODAY
 from ...linen.values.environment import Env
 from ...linen.values.sites import BoundArg, Module, Site, Unmigratable
 from ...source import SourceFile
@@ -91,7 +92,7 @@ def _layer_call(writer: ClassWriter, site: Site, node: ast.Call, method: str, en
     differing = field_kinds.flags(site)
     moved: list[tuple[str | None, Parts]] = [] if differing else list(_calltime(writer, site, env, node))
     before = (list(positional), list(keywords), None if method == "__call__" else method)
-    today = layer.named_today(node) if method == "__call__" else {}
+    today = site.renders.get(NAMED_TODAY, {}).get(node, {}) if method == "__call__" else {}
     keywords += [(name, positional[i]) for i, name in today.items()]
     positional = [words for i, words in enumerate(positional) if i not in today]
     if uncalled_flags.are_shared(writer, site, others, node):

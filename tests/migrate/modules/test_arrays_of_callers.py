@@ -148,3 +148,43 @@ def test_what_changes_before_the_call_is_what_it_was(what: str) -> None:
     model = new.M(in_features=4, rngs=nnx.Rngs(0))
     compat.from_linen(variables, model)
     same(model(x), old.M().apply(variables, x))
+
+
+DRAWS = {
+    "of a stream": "s = Scaled(jax.random.normal(self.make_rng('params')))\n    return s(x) - s(x)",
+    "by a function": "s = Scaled(drawn())\n    return s(x) - s(x)",
+    "by a method": "s = Scaled(self.drawn())\n    return s(x) - s(x)",
+    "by a layer": "s = Scaled(nn.Dropout(0.5, deterministic=False, rng_collection='params')(jnp.ones(3)))\n"
+    "    return s(x) - s(x)",
+    "later": "s = Scaled(drawn())\n    y = jax.random.normal(self.make_rng('params'))\n    return s(x) * 0 + y * 0",
+}
+DRAWING = """class Scaled(nn.Module):
+  factor: Any
+  @nn.compact
+  def __call__(self, x):
+    return nn.Dense(3)(x) * self.factor
+
+
+class M(nn.Module):
+  def drawn(self):
+    return jax.random.normal(self.make_rng('params'))
+
+  @nn.compact
+  def __call__(self, x):
+    def drawn():
+      return self.drawn()
+    BODY
+"""
+
+
+@pytest.mark.parametrize("what", DRAWS)
+def test_what_is_drawn_where_a_module_is_made_is_drawn_once(what: str) -> None:
+    old, new, result = both(DRAWING.replace("BODY", DRAWS[what]))
+    assert {str(c.outcome) for c in result.classes} == {"native"}
+    x = jnp.ones((2, 3))
+    variables = old.M().init(jax.random.key(0), x)
+    model = new.M(in_features=3, rngs=nnx.Rngs(0))
+    compat.from_linen(variables, model)
+    wanted = old.M().apply(variables, x, rngs={"params": jax.random.key(1)})
+    same(model(x), wanted)
+    same(wanted, jnp.zeros((2, 3)))

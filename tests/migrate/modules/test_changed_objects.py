@@ -11,7 +11,20 @@ from nnx_migrate import compat
 
 from .test_later_sizes import both, migrate
 
-HEAD = """import numpy as np
+HEAD = """import types
+import numpy as np
+
+
+def grow(a):
+  a += 4
+
+
+def set_first(a, to=9):
+  a[0] = to
+
+
+def hands_on(a):
+  set_first(a)
 
 
 class Scale(nn.Module):
@@ -22,6 +35,9 @@ class Scale(nn.Module):
 
 
 class M(nn.Module):
+  def more(self, a):
+    a += 8
+
   @nn.compact
   def __call__(self, x):
 """
@@ -30,12 +46,36 @@ STAYS = {
     "an item of it": "m = np.ones(3)\nb = Scale(m)\nm[0] = 4\nreturn b(x)",
     "between two calls": "m = np.ones(3)\nb = Scale(m)\ny = b(x)\nm += 4\nreturn b(x) + y",
     "in a loop": "m = np.ones(3)\nb = Scale(m)\nfor _ in range(2):\n  y = b(x)\n  m += 4\nreturn y",
+    "by another name": "m = np.ones(3)\nb = Scale(m)\nn = m\nn += 4\nreturn b(x)",
+    "by a name from before": "m = np.ones(3)\nn = m\nb = Scale(n)\nm[1] = 4\nreturn b(x)",
+    "a view of it": "m = np.ones((2, 3))\nb = Scale(m[0])\nm[0, 1] = 4\nreturn b(x)",
+    "what it is a view of": "m = np.ones((1, 3))\nb = Scale(m.reshape(3))\nm += 4\nreturn b(x)",
+    "the same array for NumPy": "m = np.ones(3)\nn = np.asarray(m)\nb = Scale(n)\nm += 4\nreturn b(x)",
+    "in a function": "m = np.ones(3)\nb = Scale(m)\ngrow(m)\nreturn b(x)",
+    "an item in a function": "m = np.ones(3)\nb = Scale(m)\nset_first(a=m)\nreturn b(x)",
+    "in a function of a function": "m = np.ones(3)\nb = Scale(m)\nhands_on(m)\nreturn b(x)",
+    "in a method": "m = np.ones(3)\nb = Scale(m)\nself.more(m)\nreturn b(x)",
+    "as what a function writes to": "m = np.ones(3)\nb = Scale(m)\nnp.add(m, 3, out=m)\nreturn b(x)",
+    "by NumPy": "m = np.ones(3)\nb = Scale(m)\nnp.copyto(m, np.arange(3.0))\nreturn b(x)",
+    "shuffled": "m = np.arange(3.0)\nb = Scale(m)\nnp.random.RandomState(1).shuffle(m)\nreturn b(x)",
+    "of an object": "c = types.SimpleNamespace(m=np.ones(3))\nb = Scale(c.m)\nc.m += 4\nreturn b(x)",
+    "of a dict": "c = {'m': np.ones(3)}\nb = Scale(c['m'])\nc['m'] += 4\nreturn b(x)",
+    "in each pass": "m = np.ones(3)\nfor _ in range(2):\n  m += 1\n  x = Scale(m)(x)\nreturn x",
+    "by a function in each pass": "m = np.ones(3)\nfor _ in range(2):\n  grow(m)\n  x = Scale(m)(x)\nreturn x",
     "before another is given it": "m = np.ones(3)\ny = Scale(m)(x)\nm[0] = 7\nreturn Scale(m)(x) + y",
 }
 NATIVE = {
     "an array of JAX": "m = jnp.ones(3)\nb = Scale(m)\nm += 4\nreturn b(x)",
     "a number": "m = 2\nb = Scale(m)\nm += 4\nreturn b(x) + m",
     "another object": "m = np.ones(3)\nb = Scale(m)\nm = m + 4\nreturn b(x) + m",
+    "an array of JAX with two names": "m = jnp.ones(3)\nn = m\nb = Scale(m)\nn += 4\nreturn b(x) + n",
+    "an array of JAX that a function takes": "m = jnp.ones(3)\nb = Scale(m)\ngrow(m)\nreturn b(x) + m",
+    "a copy": "m = np.ones(3)\nb = Scale(m.copy())\nm += 4\nreturn b(x) + m",
+    "before it is given, by a function": "m = np.ones(3)\nm += 4\nset_first(m)\nreturn Scale(m)(x)",
+    "before it is given, by NumPy": "m = np.ones(3)\nnp.copyto(m, np.arange(3.0))\nreturn Scale(m)(x)",
+    "before it is given, in a loop": "m = np.ones(3)\nfor _ in range(2):\n  m += 1\nreturn Scale(m)(x)",
+    "a number of NumPy's": "n = int(np.prod(x.shape[1:]))\ny = Scale(n)(x)\nn += 1\nreturn y + Scale(n)(x)",
+    "a number in each pass": "n = 1\nfor _ in range(2):\n  n += 1\n  x = Scale(n)(x)\nreturn x",
     "another in each pass": "m = np.ones(3)\nfor _ in range(2):\n  x = Scale(m)(x)\n  m = m + 4\nreturn x",
 }
 

@@ -37,3 +37,10 @@ def test_the_third_is_the_mask(mask: str) -> None:
 @pytest.mark.parametrize("values", VALUES)
 def test_what_is_no_mask_by_its_name_is_the_values(values: str) -> None:
     assert f"(x, encoded, {values})" in _after(values)
+
+
+@pytest.mark.parametrize("values", ["encoded * 2", "jnp.tanh(encoded)"])
+def test_what_is_as_wide_as_the_keys_is_the_values_whatever_its_name(values: str) -> None:
+    text = HEAD + MODEL.replace("mask = nn.make_attention_mask(x[..., 0], encoded[..., 0])", f"key_mask = {values}")
+    (file,) = migrate_project([SourceFile.parse(Path("m.py"), "m", text.replace("MASK", "key_mask"))]).files
+    assert file.after is not None and "(x, encoded, key_mask)" in file.after
