@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 
 from ..context import FileContext
-from ..nnx.program.sharding import PARTIALS, PJIT, function_first
+from ..nnx.program.arguments import function_first
+from ..nnx.program.sharding import PARTIALS, PJIT
 from ..rule import Example, Rule
 
 RULE = Rule(

@@ -6,7 +6,7 @@ import ast
 
 from ..context import FileContext
 from ..edits import Span
-from ..nnx.program.sharding import argument_span
+from ..nnx.program.arguments import argument_span, argument_text, drop_argument
 from ..rule import Example, Rule
 
 RULE = Rule(
@@ -94,21 +94,18 @@ def keywords(node: ast.AST, ctx: FileContext) -> None:
         if new:
             ctx.replace(Span(start, start + len(keyword.arg or "")), new, code=RULE.code)
         elif keyword.arg is not None and keyword.arg == _DROPPED.get(name):
-            comma = ctx.source.text.rfind(",", 0, start)
-            ctx.replace(Span(comma, argument_span(ctx, node, keyword.value).end), code=RULE.code)
+            drop_argument(ctx, node, keyword, RULE.code)
         elif name == "jax.scipy.linalg.solve" and keyword.arg == "sym_pos" and isinstance(keyword.value, ast.Constant):
             kind = "pos" if keyword.value.value else "gen"
-            ctx.replace(Span(start, ctx.span(keyword.value).end), f"assume_a='{kind}'", code=RULE.code)
+            ctx.replace(keyword, f"assume_a='{kind}'", code=RULE.code)
     if name == "jax.lax.dot" and not any(isinstance(a, ast.Starred) for a in node.args):
         for called, value in zip(_DOT, node.args[2:], strict=False):
             ctx.insert(argument_span(ctx, node, value).start, f"{called}=", code=RULE.code)
     if name == "jax.numpy.where" and not node.args and len(node.keywords) == 3:
         given = {k.arg: k.value for k in node.keywords}
         if set(given) == {"condition", "x", "y"}:
-            first, second, third = (ctx.span(given[key]) for key in ("condition", "x", "y"))
-            inside = Span(ctx.source.offset(node.keywords[0].lineno, node.keywords[0].col_offset), 0)
-            end = max(argument_span(ctx, node, value).end for value in given.values() if value is not None)
-            ctx.replace(Span(inside.start, end), first, ", ", second, ", ", third, code=RULE.code)
+            for place, called in zip(node.keywords, ("condition", "x", "y"), strict=True):
+                ctx.replace(place, argument_text(ctx, node, given[called]), code=RULE.code)
     elif name == "jax.random.shuffle" and len(node.args) + len(node.keywords) >= 2:
         ctx.replace(node.func, ctx.name("jax.random.permutation"), code=RULE.code)
         last = [*node.args, *[k.value for k in node.keywords]][-1]

@@ -6,7 +6,7 @@ import ast
 
 from ..context import FileContext
 from ..linen.project.axis_rules import argument, literal
-from ..nnx.program.sharding import argument_span
+from ..nnx.program.arguments import argument_span
 from ..rule import Example, Rule
 
 RULE = Rule(

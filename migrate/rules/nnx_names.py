@@ -150,11 +150,9 @@ def wrt_keyword(node: ast.AST, ctx: FileContext) -> None:
     wrt, argnums = given.get("wrt"), given.get("argnums")
     if wrt is None or argnums is not None:
         return
-    start = ctx.source.offset(wrt.lineno, wrt.col_offset)
-    end = ctx.span(wrt.value).end
     if ctx.qualname(wrt.value) == "flax.nnx.Param":
-        ctx.replace(Span(start, end), "argnums=0", code=RULE.code)
+        ctx.replace(wrt, "argnums=0", code=RULE.code)
     else:
         on_module = isinstance(node.func, ast.Attribute)
         state = f"{ctx.text(node.func.value)}.DiffState" if on_module else ctx.name("flax.nnx.DiffState")  # type: ignore[attr-defined]
-        ctx.replace(Span(start, end), f"argnums={state}(0, ", ctx.span(wrt.value), ")", code=RULE.code)
+        ctx.replace(wrt, f"argnums={state}(0, ", ctx.span(wrt.value), ")", code=RULE.code)

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 
 from ..context import FileContext
 from ..edits import Part, Span
+from ..nnx.program.arguments import argument_span
 from ..nnx.program.early import Types
-from ..nnx.program.sharding import argument_span
 from ..rule import Example, Rule
 from ..source import SourceFile
 from ..trees import subtree
@@ -151,7 +151,7 @@ def update(node: ast.AST, ctx: FileContext) -> None:
     named = next((k for k in node.keywords if k.arg == "grads"), None)
     if named is not None:  # gradients are positional today
         if node.keywords[0] is named:
-            ctx.replace(Span(ctx.span(named).start, ctx.span(named.value).start), said, code=RULE.code)
+            ctx.replace(Span(ctx.span(named).start, argument_span(ctx, node, named.value).start), said, code=RULE.code)
         else:
             ctx.replace(
                 node, ctx.span(node.func), "(", said, ctx.span(named.value), *_behind(node, named, ctx), ")", code=RULE.code

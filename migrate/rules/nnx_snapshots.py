@@ -7,8 +7,9 @@ import builtins
 from collections.abc import Iterator
 
 from ..context import FileContext
+from ..nnx.program.arguments import argument_span
 from ..nnx.program.early import is_early
-from ..nnx.program.sharding import PARTIALS, TRACERS, argument_span, in_traced_function, today
+from ..nnx.program.sharding import PARTIALS, TRACERS, in_traced_function, today
 from ..rule import Example, Rule
 from ..trees import subtree
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 
 from ..context import FileContext
+from ..nnx.program.arguments import argument_span
 from ..nnx.program.early import Types, is_early
-from ..nnx.program.sharding import argument_span
 from ..rule import Example, Rule
 from ..trees import subtree
 

@@ -7,6 +7,7 @@ import ast
 from ..context import FileContext
 from ..diagnostics import Severity
 from ..edits import Span
+from ..nnx.program.arguments import drop_argument
 from ..nnx.program.sharding import (
     PARTIALS,
     PJIT,
@@ -218,9 +219,8 @@ def _rewrite(node: ast.Call, ctx: FileContext, *, function: ast.expr, skip: int)
     _report_open_trees(node, ctx)
     text = ctx.source.text
     for argument in arguments:
-        if argument.parts is None:  # the argument goes, with the comma before it
-            comma = text.rfind(",", 0, argument.where.start)
-            ctx.replace(Span(comma, argument.where.end), code=RULE.code)
+        if argument.parts is None:
+            drop_argument(ctx, node, argument.value, RULE.code)
         elif not _as_it_is(argument, text):
             ctx.replace(argument.where, f"{argument.name}=", *argument.parts, code=RULE.code)
 

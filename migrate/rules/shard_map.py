@@ -7,7 +7,8 @@ import ast
 from ..context import FileContext
 from ..diagnostics import Severity
 from ..edits import Span
-from ..nnx.program.sharding import PARTIALS, argument_span, function_first, is_alias
+from ..nnx.program.arguments import argument_span, argument_text, drop_argument, function_first
+from ..nnx.program.sharding import PARTIALS, is_alias
 from ..rule import Example, Rule
 from ..trees import subtree
 
@@ -139,6 +140,7 @@ def check(before, after):
 
 _OLD = "jax.experimental.shard_map.shard_map"
 _POSITIONS = ("mesh", "in_specs", "out_specs", "check_rep", "auto")
+_TIGHT = (ast.Name, ast.Attribute, ast.Call, ast.Subscript, ast.Set, ast.SetComp)  # need no brackets in a difference
 
 
 @RULE.register(ast.Call)
@@ -170,23 +172,23 @@ def shard_map_call(node: ast.AST, ctx: FileContext) -> None:
     given += [(k.arg or "", k.value, ctx.source.offset(k.lineno, k.col_offset)) for k in node.keywords if k.arg != "f"]
     mesh = next((value for name, value, _ in given if name == "mesh"), None)
     for name, value, start in given:
-        _argument(name, value, Span(start, argument_span(ctx, node, value).end), mesh, ctx)
+        _argument(node, name, value, Span(start, argument_span(ctx, node, value).end), mesh, ctx)
         if name == "out_specs" and _scatters(_function(node, mapped, ctx), ctx):
             _strip(value, ctx)
 
 
-def _argument(name: str, value: ast.expr, where: Span, mesh: ast.expr | None, ctx: FileContext) -> None:
+def _argument(node: ast.Call, name: str, value: ast.expr, where: Span, mesh: ast.expr | None, ctx: FileContext) -> None:
     if name == "auto":
         if isinstance(value, ast.Call) and not value.args and not value.keywords:  # frozenset()
-            comma = ctx.source.text.rfind(",", 0, where.start)
-            ctx.replace(Span(comma, where.end), code=RULE.code)
+            drop_argument(ctx, node, value, RULE.code)
         elif mesh is not None:
-            text = ctx.text(mesh)
-            ctx.replace(where, f"axis_names=set({text}.axis_names) - ", ctx.span(value), code=RULE.code)
+            said = ctx.text(mesh) if isinstance(mesh, _TIGHT) else f"({ctx.text(mesh)})"
+            taken = [ctx.span(value)] if isinstance(value, _TIGHT) else ["(", ctx.span(value), ")"]
+            ctx.replace(where, f"axis_names=set({said}.axis_names) - ", *taken, code=RULE.code)
         return
     new = "check_vma" if name == "check_rep" else name
     if not ctx.source.text[where.start :].startswith(f"{new}="):
-        ctx.replace(where, f"{new}=", ctx.span(value), code=RULE.code)
+        ctx.replace(where, f"{new}=", argument_text(ctx, node, value), code=RULE.code)
 
 
 def _function(node: ast.Call, mapped: ast.expr | None, ctx: FileContext) -> ast.AST | None:
@@ -217,7 +219,8 @@ def _strip(specs: ast.expr, ctx: FileContext) -> None:
         while kept and isinstance(kept[-1], ast.Constant) and kept[-1].value is None:
             kept.pop()
         if len(kept) < len(node.args) and kept:
-            ctx.replace(Span(ctx.span(kept[-1]).end, ctx.span(node.args[-1]).end), code=RULE.code)
+            for argument in node.args[len(kept) :]:
+                drop_argument(ctx, node, argument, RULE.code)
             ctx.report(node, RULE.code, "a trailing None names a dimension that psum_scatter removes; it was dropped")
 
 

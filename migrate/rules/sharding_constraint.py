@@ -82,7 +82,7 @@ def constraint(node: ast.AST, ctx: FileContext) -> None:
     for keyword in parent.keywords:
         if keyword.arg == "axis_resources":
             start = ctx.source.offset(keyword.lineno, keyword.col_offset)
-            ctx.replace(Span(start, ctx.span(keyword.value).start), "shardings=", code=RULE.code)
+            ctx.replace(Span(start, start + len(keyword.arg)), "shardings", code=RULE.code)
     given = [*parent.args[1:2], *[k.value for k in parent.keywords if k.arg in ("axis_resources", "shardings")]]
     for value in given if old else ():
         if isinstance(value, ast.Constant) and value.value is None:

@@ -19,6 +19,7 @@ from ...names import canonical
 from ...plan import Outcome
 from ...source import SourceFile
 from ...trees import subtree
+from .arguments import argument_span, argument_text
 
 Parts = list[str | Span]
 
@@ -76,37 +77,6 @@ def today(ctx: FileContext, node: ast.AST) -> str | None:
         return None
     found = lookup(name)
     return found[1] if found is not None and found[1] is not None else name
-
-
-def argument_span(ctx: FileContext, call: ast.Call, value: ast.expr) -> Span:
-    """Where an argument stands, with brackets of its own: `(x)` in `f((x), y)`, which `ast` leaves out."""
-    text = ctx.source.text
-    span = ctx.span(value)
-    opening = text.index("(", ctx.span(call.func).end)
-    start, end = span.start, span.end
-    while True:
-        left, right = start - 1, end
-        while left > opening and text[left] in " \t\r\n\\":
-            left -= 1
-        while right < len(text) and text[right] in " \t\r\n\\":
-            right += 1
-        if left <= opening or text[left] != "(" or text[right : right + 1] != ")":
-            return Span(start, end)
-        start, end = left, right + 1
-
-
-def function_first(ctx: FileContext, call: ast.Call, name: str, before: int, code: str) -> None:
-    """`jit(static_argnums=1, fun=f)` → `jit(f, static_argnums=1)`, where `before` arguments by position stay before it."""
-    keyword = next((k for k in call.keywords if k.arg == name), None)
-    if keyword is None or len(call.args) != before:
-        return
-    start, value = ctx.source.offset(keyword.lineno, keyword.col_offset), argument_span(ctx, call, keyword.value)
-    if keyword is call.keywords[0]:
-        ctx.replace(Span(start, value.start), code=code)
-        return
-    first = call.keywords[0]
-    ctx.insert(ctx.source.offset(first.lineno, first.col_offset), value, ", ", code=code)
-    ctx.replace(Span(ctx.source.text.rfind(",", 0, start), value.end), code=code)
 
 
 # meshes ----------------------------------------------------------------------------------------------------------
@@ -260,6 +230,7 @@ class JitArgument:
     """One argument of a pjit call under the name that jax.jit gives it."""
 
     name: str
+    value: ast.expr
     where: Span  # the argument with its keyword, in the old text
     parts: Parts | None  # the new value; None where the argument goes
 
@@ -283,7 +254,9 @@ def jit_arguments(ctx: FileContext, call: ast.Call, *, skip: int = 1) -> list[Ji
         parts: Parts | None = [ctx.span(value)]
         if name in _SHARDINGS:
             parts = sharding_tree(ctx, value, open_trees=old in _RENAMED and has_mesh_context(ctx) and mixes_none(ctx))
-        out.append(JitArgument(name, Span(start, argument_span(ctx, call, value).end), parts))
+        if parts == [ctx.span(value)]:
+            parts = [argument_text(ctx, call, value)]
+        out.append(JitArgument(name, value, Span(start, argument_span(ctx, call, value).end), parts))
     return out
 
 
