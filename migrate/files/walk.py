@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import os
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -34,8 +35,8 @@ def walk(
 ) -> Iterator[Found]:
     """Every file below `paths`, each once, in a stable order; what cannot be read goes to `errors`.
 
-    Hidden directories, virtual environments, installed packages and what git ignores are left out below a directory,
-    but not where they are named. Symbolic links are followed for a path that is named, never below it.
+    Hidden directories, virtual environments, installed packages and what git ignores and does not track are left out below
+    a directory, but not where they are named. Symbolic links are followed for a path that is named, never below it.
     """
     seen: set[str] = set()
     for path in paths:
@@ -60,6 +61,7 @@ def _walk_directory(
     root: Path, excluded: Callable[[Path], bool], errors: list[InputError], suffixes: tuple[str, ...]
 ) -> Iterator[Found]:
     stack: list[tuple[Path, tuple[_Ignore, ...]]] = [(root, _ignores_above(root))]
+    tracked = _Tracked(root, suffixes)
     while stack:
         directory, ignores = stack.pop()
         try:
@@ -80,10 +82,11 @@ def _walk_directory(
             if child.is_symlink() or excluded(path):
                 continue
             if child.is_dir():
-                if child.name.startswith(".") or child.name in _SKIPPED or _ignored(path, True, ignores):
+                if child.name.startswith(".") or child.name in _SKIPPED:
                     continue
-                below.append((path, ignores))
-            elif child.name.endswith(suffixes) and not _ignored(path, False, ignores):
+                if not _ignored(path, True, ignores) or tracked.below(path):
+                    below.append((path, ignores))
+            elif child.name.endswith(suffixes) and (not _ignored(path, False, ignores) or tracked.has(path)):
                 yield Found(path, False)
         stack.extend(reversed(below))
 
@@ -95,6 +98,35 @@ class _Ignore:
 
     directory: str
     spec: pathspec.GitIgnoreSpec
+
+
+class _Tracked:
+    """Files that .gitignore matches and git tracks all the same: these are the project's. Asked of git when first needed."""
+
+    def __init__(self, root: Path, suffixes: tuple[str, ...]) -> None:
+        self._root, self._suffixes = os.path.abspath(root), suffixes
+
+    def has(self, path: Path) -> bool:
+        return os.path.abspath(path) in self._files
+
+    def below(self, path: Path) -> bool:
+        start = os.path.abspath(path) + os.sep
+        return any(file.startswith(start) for file in self._files)
+
+    @functools.cached_property
+    def _files(self) -> frozenset[str]:
+        if not any(os.path.exists(os.path.join(p, ".git")) for p in (self._root, *map(str, Path(self._root).parents))):
+            return frozenset()
+        import subprocess
+
+        # No file monitor: a checkout's own settings must not run programs.
+        command = ["git", "-c", "core.fsmonitor=false", "ls-files", "-z", "--cached", "--ignored", "--exclude-standard"]
+        try:
+            said = subprocess.run(command, cwd=self._root, capture_output=True, timeout=60, check=True).stdout
+        except (OSError, subprocess.SubprocessError):
+            return frozenset()  # no git, or not its files to read
+        names = (os.fsdecode(name) for name in said.split(b"\0"))
+        return frozenset(os.path.join(self._root, name) for name in names if name.endswith(self._suffixes))
 
 
 def _load_ignore(directory: Path) -> tuple[_Ignore, ...]:

@@ -2,6 +2,7 @@
 
 import ast
 import os
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -63,6 +64,21 @@ def test_gitignore_nested_negated_and_above(tmp_path: Path) -> None:
     assert found(tmp_path) == ["a.py", "src/d.py", "src/gen_keep.py"]
     assert found(tmp_path / "src") == ["d.py", "gen_keep.py"]
     assert found(tmp_path / "build") == ["b.py"]  # ignored, but named
+
+
+def test_what_git_tracks_is_seen_though_it_ignores_the_like(tmp_path: Path) -> None:
+    git = ["git", "-C", str(tmp_path), "-c", "user.name=a", "-c", "user.email=a@b"]
+    subprocess.run([*git, "init", "-q"], check=True)
+    write(tmp_path, "a.py", "b.py", "build/c.py", "build/deep/d.py", "src/e.ipynb", "src/f.py", "out/g.py")
+    (tmp_path / ".gitignore").write_text("*.py\nbuild/\nout/\n*.ipynb\n")
+    subprocess.run([*git, "add", "-f", "a.py", "build/deep/d.py", "src"], check=True)
+    assert found(tmp_path) == ["a.py", "build/deep/d.py", "src/e.ipynb", "src/f.py"]
+    assert found(tmp_path / "src") == ["e.ipynb", "f.py"]
+    ran = tmp_path / "ran"
+    (tmp_path / "monitor.sh").write_text(f"#!/bin/sh\ntouch {ran}\n")
+    (tmp_path / "monitor.sh").chmod(0o755)
+    subprocess.run([*git, "config", "core.fsmonitor", str(tmp_path / "monitor.sh")], check=True)
+    assert len(found(tmp_path)) == 4 and not ran.exists()
 
 
 def test_each_file_once_and_missing_ones_reported(tmp_path: Path) -> None:

@@ -71,8 +71,8 @@ def _made_for(text: ClassText, site: Site, size: str, features: str) -> InitLine
         arguments = [a for a in _as_called(site, keywords, said, 1 if sized else 0) if a not in _SAID_BY_MADE_FOR]
     else:
         callee, said = class_parts(text, site)
-        details: Details = text.plans[site.target].details
-        added = [(a.name, added_value(text, site, a, argument, index)) for a, argument, index in details.added]
+        asked = native_details(text, site).added
+        added = [(a.name, added_value(text, site, a, argument, index)) for a, argument, index in asked]
         fields = {f.name for f in text.analyser.classes.get(site.target).fields()}  # type: ignore[union-attr]
         if fields & {"in_features", "num_features", "in_shape"} or any(s not in (size, features) for _, s in added):
             raise Unmigratable("NNX163", "it asks for other sizes", site.node)
@@ -195,16 +195,26 @@ def _class(text: ClassText, site: Site) -> Parts:
     if called is None or called.details is None:
         if text.model.qualname in text.analyser.bridging and text.references is not None:
             return bridging.bridged(text, site, text.references, site.bridged)
-        found = Unmigratable("NNX150", f"it contains {name}, which is not native", site.node)
+    callee, arguments = class_parts(text, site)
+    asked = native_details(text, site).added
+    added = [(a.name, added_value(text, site, a, argument, index)) for a, argument, index in asked]
+    return joined(callee, [*arguments, *((f"{name}=", said) for name, said in added), ("rngs=rngs",)])
+
+
+def native_details(text: ClassText, site: Site) -> Details:
+    """What the class of a module asks for. Raises Unmigratable where it stays Linen."""
+    called = text.plans.get(site.target)
+    if called is None or called.details is None:
+        found = Unmigratable("NNX150", f"it contains {site.target.rpartition('.')[2]}, which is not native", site.node)
         found.inner = site.target
         raise found
-    callee, arguments = class_parts(text, site)
-    added = [(a.name, added_value(text, site, a, argument, index)) for a, argument, index in called.details.added]
-    return joined(callee, [*arguments, *((f"{name}=", said) for name, said in added), ("rngs=rngs",)])
+    details: Details = called.details
+    return details
 
 
 def class_parts(text: ClassText, site: Site) -> tuple[Parts, list[Parts]]:
     """What is called, and its arguments but for sizes and random streams."""
+    native_details(text, site)
     called = text.plans[site.target]
     settled_fields.check_given(text.run, site)
     _check_mapped(site, called)
