@@ -227,6 +227,7 @@ class LoopExecution(Expressions):
                 last = self._last_value(dim, node, *runs, self.evaluated[runs[1]], followed)
                 if last is not None and tracker not in spent:
                     self.closed[tracker] = last
+        block.steps += lists.tail if lists is not None else ()
         if last_env is not None:
             last_pass.leave(inner, last_env, phis)
         short = self._carry_sizes(target, iterator, start, inner, phis, over, step)
@@ -542,7 +543,7 @@ class LoopExecution(Expressions):
         return Abs(Int(Dim.local(name)), True, now.flags)
 
     def _snapshot(self) -> Any:
-        calls_of = {s: (s.call, len(s.calls), dict(s.renders)) for s in self.sites}
+        calls_of = {s: (s.call, len(s.calls), dict(s.renders), dict(s.bound)) for s in self.sites}
         names = (set(self.trackers), dict(self.closed), self.repeating, len(self.unlooped))
         return (len(self.sites), self.block, dict(self.attributes), calls_of, list(self.super_calls), names)
 
@@ -551,9 +552,9 @@ class LoopExecution(Expressions):
         self.trackers, self.closed, self.repeating = set(names[0]), dict(names[1]), names[2]
         del self.unlooped[names[3] :]
         del self.sites[count:]
-        for site, (call, length, renders) in calls_of.items():
+        for site, (call, length, renders, bound) in calls_of.items():
             rolled_back(site, renders)
-            site.call, site.renders = call, renders
+            site.call, site.renders, site.bound = call, renders, bound
             del site.calls[length:]
 
     def counter(self, target: ast.expr, iterator: ast.expr, env: Env) -> str:

@@ -34,6 +34,17 @@ Change = Callable[[Value], Value]
 
 def keep_stale(run: Any, names: set[str], env: Env) -> None:
     """Sizes that mention a name about to change are saved under a name of their own."""
+    renewed = _renewing(run, names)
+    for place in _around(env):
+        for name, bound in list(place.names.items()):
+            if (name not in names or place is not env) and _mentions(bound.value, names):
+                own = type(bound.value) is Static and place.is_local(name) and not is_taken(place, name)
+                _rename(run, place, name, Static(name, frozenset({name})) if own else renewed(bound.value))
+    _of_sites(run, names, renewed)
+
+
+def _renewing(run: Any, names: set[str]) -> Change:
+    """Gives values what they were made of before the names changed, under names of their own."""
     affected: dict[Dim, Dim] = {}
 
     def saved(dim: Dim) -> Dim:
@@ -51,12 +62,7 @@ def keep_stale(run: Any, names: set[str], env: Env) -> None:
             return Static(dim.text(), dim.dependencies(), value.sequence)
         return value if isinstance(value, Static) else _within(map_dims(value, saved), renewed)
 
-    for place in _around(env):
-        for name, bound in list(place.names.items()):
-            if (name not in names or place is not env) and _mentions(bound.value, names):
-                own = type(bound.value) is Static and place.is_local(name) and not is_taken(place, name)
-                _rename(run, place, name, Static(name, frozenset({name})) if own else renewed(bound.value))
-    _of_sites(run, names, renewed)
+    return renewed
 
 
 def lose_in_setup(run: Any, names: set[str], env: Env) -> None:
@@ -88,6 +94,9 @@ def before_loop(run: Any, node: ast.AST, names: set[str], env: Env) -> Env:
     bound = {name for name in names if env.get(name) is not None}
     if bound and isinstance(node, ast.For):
         (lose_in_setup if run.in_setup else keep_stale)(run, bound, env)
+    changing = {name for name in stored_names(node) - names if env.is_local(name)}
+    if changing and isinstance(node, ast.For) and not run.in_setup:  # in a pass it were too late to save what was before
+        _of_sites(run, changing, _renewing(run, changing), uncalled=True)
     return env.copy()
 
 
@@ -168,10 +177,10 @@ def _argument(held: BoundArg, change: Change) -> BoundArg:
     return held if value is held.abs.value else dataclasses.replace(held, abs=dataclasses.replace(held.abs, value=value))
 
 
-def _of_sites(run: Any, names: set[str], change: Change) -> None:
-    """The modules that were made, which may be called later."""
+def _of_sites(run: Any, names: set[str], change: Change, uncalled: bool = False) -> None:
+    """The modules that were made, which may be called later. `uncalled`: only those that have not been called."""
     for site in run.sites:
-        if _names_of_site(run, site).isdisjoint(names):
+        if _names_of_site(run, site).isdisjoint(names) or (uncalled and site.call is not None):
             continue
         parent = site.source.parents.get(site.node)
         if isinstance(parent, ast.Call) and parent.func is site.node:  # `nn.Dense(n)(x)`

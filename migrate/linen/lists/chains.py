@@ -220,7 +220,31 @@ def listed(run: Any, iterator: ast.expr, iterated: Abs) -> tuple[Value, bool] | 
         value = run.evaluated[iterator.args[0]].value
     if isinstance(value, Chain) or (isinstance(value, Repeated) and (isinstance(value.element, Cycle) or value.under)):
         return value, counted
-    return None
+    together = _zipped(run, iterator)
+    return (together, False) if together is not None else None
+
+
+def _zipped(run: Any, iterator: ast.expr) -> Chain | None:
+    """`zip(downs, convs)` of lists that are filled alike, item by item and loop by loop."""
+    if not isinstance(iterator, ast.Call) or not isinstance(iterator.func, ast.Name) or iterator.func.id != "zip":
+        return None
+    if iterator.keywords or not all(argument in run.evaluated for argument in iterator.args):
+        return None
+    values = [run.evaluated[argument].value for argument in iterator.args]
+    if len(values) < 2 or not all(isinstance(v, Chain) and len(v.parts) == len(values[0].parts) for v in values):
+        return None
+    parts: list[Value] = []
+    for one in zip(*[value.parts for value in values]):
+        if not any(isinstance(part, Repeated | Sometimes) for part in one):
+            parts.append(Tup(one))
+            continue
+        if not all(isinstance(part, Repeated) and not isinstance(part.element, Cycle) for part in one):
+            return None
+        plain = all(part.in_order and not part.part and not part.under and part.loop is one[0].loop for part in one)
+        if not plain or one[0].loop is None:
+            return None
+        parts.append(dataclasses.replace(one[0], element=Tup(tuple(part.element for part in one))))
+    return Chain(tuple(parts))
 
 
 def run_through(

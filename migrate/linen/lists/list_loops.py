@@ -14,7 +14,7 @@ from typing import Any
 
 from ...trees import said, subtree
 from ..values.late_makes import alone, counted_together, defined_in, movable, names_in, needed_by, taken_out
-from ..values.merging import Either
+from ..values.merging import Either, dependencies_of
 from ..values.sites import (
     Abs,
     Block,
@@ -47,6 +47,7 @@ class Followed:
     place: int | None = None  # where it stands in the skeleton, if not at its end
     between: tuple[Any, ...] = ()  # the steps from there to the end
     lists: tuple[frozenset[Site], ...] = ()  # the modules of each list
+    tail: tuple[Any, ...] = ()  # steps for the end of the body: they change what the sizes of the modules are said with
 
     def put(self, block: Block, before: Sequence[Any]) -> None:
         """Into the skeleton, behind `before`."""
@@ -56,7 +57,7 @@ class Followed:
     def check(self, before: Sequence[Any]) -> None:
         """What the loop reads must mean the same where it stands."""
         steps = [*before, self.step]
-        lost = (needed_by(steps) - defined_in(steps)) & defined_in(self.between)
+        lost = (needed_by(steps) - defined_in([*steps, *self.tail])) & defined_in(self.between)
         if lost:
             reason = f"the sizes of a list of modules depend on `{min(lost)}`, which is set after the list is made"
             raise Unmigratable("NNX110", reason, self.step.node.iter)
@@ -133,20 +134,53 @@ def followed(
             break
     else:
         return None
+    tail = _tail(loops)
+    if tail is None or _read_after(loops, body, env):
+        return None
     here = end == len(run.block.steps)
     after = () if here else tuple(run.block.steps[last + 1 :])
     steps: list[Any] = []
     made = tuple(frozenset(s.site for s in steps_of(loop.body) if isinstance(s, Make)) for loop in loops)
     for loop in loops:
         taken_out(run, run.block, run.block.steps.index(loop))
-        steps += loop.body.steps
+        steps += [s for s in loop.body.steps if s not in tail]
     block = Block(steps)
     for step in steps:
         if isinstance(step, Make):
             step.site.renders["block"] = block
     hidden = hidden_by(run, node, env).union(*(loop.hidden for loop in loops))
     step = For(node, joined[0], joined[1], block, env.source, counter, hidden=hidden)
-    return Followed(tuple(loops), step, names, None if here else last + 1 - len(loops), after, made)
+    return Followed(tuple(loops), step, names, None if here else last + 1 - len(loops), after, made, tuple(tail))
+
+
+def _tail(loops: Sequence[For]) -> list[Any] | None:
+    """What ends the body of a loop and gives other values to names that its modules are made with: `ch *= 2`.
+
+    The sizes of what they give are said with the values of before. None where such a step is not at the end.
+    """
+    tail: list[Any] = []
+    for loop in loops:
+        made: list[Any] = []
+        for step in loop.body.steps:
+            makes = any(isinstance(s, Make) for s in steps_of(Block([step])))
+            if not makes and defined_in([step]) & needed_by(made):
+                tail.append(step)
+            elif tail and (makes or needed_by([step]) & defined_in(tail)):
+                return None
+            elif makes:
+                made.append(step)
+    return tail
+
+
+def _read_after(loops: Sequence[For], body: Sequence[ast.AST], env: Any) -> bool:
+    """Does the loop over the lists read what the loops that made them have left in names of theirs?
+
+    Made in one loop, such a name has the value of the pass: `x = nn.Dense(ch)(layer(x))` behind `ch *= 2`.
+    """
+    left = frozenset().union(*[s.names for loop in loops for s in steps_of(loop.body) if isinstance(s, Local)])
+    read = {n.id for part in body for n in subtree(part) if isinstance(n, ast.Name)} if left else set()
+    held = (env.get(name) for name in read)
+    return any(h is not None and not _is_list(h.value) and dependencies_of(h.value) & left for h in held)
 
 
 def _stored(nodes: Sequence[ast.AST]) -> set[str]:
