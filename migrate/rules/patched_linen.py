@@ -19,7 +19,9 @@ RULE = Rule(
     summary="something of flax.linen is replaced or intercepted while the program runs, which does not reach native modules",
     what=(
         "`nn.Dense = Sparse`, `nn.Dense.__call__ = f`, `setattr(nn, name, f)`, `monkeypatch.setattr(nn, 'relu', f)`, "
-        "`mock.patch('flax.linen.relu')`, `mock.patch.object(nn.Dense, '__call__')` are marked. What to do: hand the "
+        "`mock.patch('flax.linen.relu')`, `mock.patch.object(nn.Dense, '__call__')` are marked, by whatever name they "
+        "are imported, and so are `mock.patch('models.nn.relu')` of a file that imports it, `nn.__dict__['relu'] = f` "
+        "and `sys.modules['flax.linen'] = fake`. What to do: hand the "
         "modules what they shall use (a field, or an argument), or replace the same of flax.nnx; layers have other "
         "names, constructors and methods there. `getattr(nn, name)` beside such a `setattr` is left as it is. So is "
         "`nn.intercept_methods(f)` marked, outside of classes that stay Linen: do what `f` does in the modules, or around "
@@ -47,47 +49,91 @@ def sparse(f):
     words=frozenset({"linen"}),
 )
 
-_SETTING = frozenset({"setattr", "delattr"})
+_SETTING = frozenset({"setattr", "delattr", "setitem", "delitem", "spy"})  # of Python, pytest and pytest-mock
 _PATCHING = frozenset({"patch", "object", "multiple", "dict"})
+_MOCK = ("unittest.mock.patch", "mock.patch")
 
 
 def sets_linen(node: ast.AST, ctx: FileContext) -> bool:
     """Is it a call that replaces an attribute of flax.linen, or of something in it?"""
-    if not isinstance(node, ast.Call) or not node.args or not _says(node.func):
+    if not isinstance(node, ast.Call) or not _patches(node.func, ctx):
         return False
-    first = node.args[0]
-    if isinstance(first, ast.Constant):
-        return isinstance(first.value, str) and _of_linen(first.value)
-    return _of_linen(ctx.qualname(first))
+    given = [*node.args[:2], *(k.value for k in node.keywords if k.arg in ("target", "in_dict", "attribute", "name"))]
+    if not given:
+        return False
+    if _of_linen(_meant(given[0], ctx)):
+        return True
+    name = given[1] if len(given) > 1 else None
+    if isinstance(name, ast.Constant) and isinstance(name.value, str):  # `models.nn`; `sys.modules["flax.linen"]`
+        holder = _meant(given[0], ctx)
+        said = name.value if holder == "sys.modules" else f"{holder}.{name.value}" if holder else None
+        return said is not None and _of_linen(ctx.plan.canonical(said))
+    keys = name.keys if isinstance(name, ast.Dict) and _meant(given[0], ctx) == "sys.modules" else ()
+    return any(isinstance(key, ast.Constant) and _of_linen(str(key.value)) for key in keys)
 
 
-def _says(function: ast.expr) -> bool:
+def _meant(node: ast.expr, ctx: FileContext) -> str | None:
+    """`nn`, `nn.__dict__`, `vars(nn)`, `"flax.linen"`, `"models.nn"` of a file that imports it so, `f"flax.linen.{name}"`"""
+    if isinstance(node, ast.JoinedStr) and node.values:
+        node = node.values[0]  # type: ignore[assignment]
+    elif isinstance(node, ast.BinOp):
+        return _meant(node.left, ctx)
+    if isinstance(node, ast.Constant):
+        return ctx.plan.canonical(node.value.rstrip(".")) if isinstance(node.value, str) else None
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "vars" and node.args:
+        return ctx.qualname(node.args[0])
+    if isinstance(node, ast.Attribute) and node.attr == "__dict__":
+        return ctx.qualname(node.value)
+    name = ctx.qualname(node)
+    assigned = ctx.source.names.single_assignments.get(node.id) if isinstance(node, ast.Name) else None
+    return _meant(assigned, ctx) if isinstance(assigned, ast.Constant | ast.JoinedStr | ast.BinOp) else name
+
+
+def _patches(function: ast.expr, ctx: FileContext) -> bool:
+    """Is it setattr, `mock.patch` or one of its functions, by the name that it has here or the one that it means?"""
+    meant = ctx.qualname(function) or ""
+    if any(meant == mock or meant.startswith(f"{mock}.") for mock in _MOCK):
+        return True
     if isinstance(function, ast.Name):
         return function.id in _SETTING or function.id == "patch"
     if not isinstance(function, ast.Attribute):
         return False
-    if function.attr in _SETTING or function.attr == "patch":
+    if function.attr in _SETTING or function.attr in ("patch", "__setattr__", "__delattr__"):
         return True
     inner = function.value
     named = inner.attr if isinstance(inner, ast.Attribute) else inner.id if isinstance(inner, ast.Name) else ""
-    return function.attr in _PATCHING and named == "patch"
+    return function.attr in _PATCHING and (named == "patch" or (ctx.qualname(inner) or "") in _MOCK)
 
 
 def _of_linen(name: str | None) -> bool:
     return name is not None and (name == "flax.linen" or name.startswith("flax.linen."))
 
 
-@RULE.register(ast.Call, ends=_SETTING | _PATCHING)
+@RULE.register(ast.Call, words=_SETTING | {"patch", "__setattr__", "__delattr__"})
 def replaced_by_call(node: ast.AST, ctx: FileContext) -> None:
     if sets_linen(node, ctx):
         _report(node, ctx)
 
 
-@RULE.register(ast.Assign, ast.Delete)
+@RULE.register(ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Delete)
 def replaced(node: ast.AST, ctx: FileContext) -> None:
-    assert isinstance(node, ast.Assign | ast.Delete)
-    if any(isinstance(target, ast.Attribute) and _of_linen(ctx.qualname(target.value)) for target in node.targets):
+    assert isinstance(node, ast.Assign | ast.AnnAssign | ast.AugAssign | ast.Delete)
+    targets = node.targets if isinstance(node, ast.Assign | ast.Delete) else [node.target]
+    parts = [one for target in targets for one in (target.elts if isinstance(target, ast.Tuple | ast.List) else [target])]
+    if any(_is_part(target, ctx) for target in parts):
         _report(node, ctx)
+
+
+def _is_part(target: ast.expr, ctx: FileContext) -> bool:
+    """`nn.relu`, `nn.__dict__["relu"]`, `sys.modules["flax.linen"]`"""
+    if isinstance(target, ast.Attribute):
+        return _of_linen(ctx.qualname(target.value))
+    if not isinstance(target, ast.Subscript):
+        return False
+    held = _meant(target.value, ctx)
+    if held == "sys.modules":
+        return isinstance(target.slice, ast.Constant) and _of_linen(str(target.slice.value))
+    return _of_linen(held) and not isinstance(target.value, ast.Name)
 
 
 @RULE.register(ast.Call, ends=frozenset({"intercept_methods"}))
