@@ -238,7 +238,10 @@ RULES = (
         "computed-attribute",
         "getattr(self, ...) or setattr(self, ...) with a computed name",
         "Submodules or fields are looked up or made under names that are not in the code, or all that a module holds is "
-        "asked for (`vars(self)`, `dataclasses.fields(self)`), also by a mixin of a class with modules.",
+        "asked for (`vars(self)`, `dir(self)`, `self.__dict__`, `inspect.getmembers(self)`, `dataclasses.fields(self)` and "
+        "its like), also by a mixin of a class with modules or a function that is given `self`; `vars(self)['width']` of a "
+        "field is none of these. A class without modules behind such a mixin becomes native, with a warning that says what "
+        "the mixin will see.",
         UNFOLLOWED,
         "keep them in a list or a dict with literal keys.",
     ),

@@ -31,6 +31,7 @@ from ..factories.field_kinds import Misfit, OtherSizes
 from ..fields import kept_fields
 from ..generated import foreign
 from ..lifted import lifted_aliases, lifted_functions
+from ..refused import reflection
 from ..setup import kept_arrays
 from ..text import shared_names
 from ..text.layer_variants import LayerVariant
@@ -533,6 +534,8 @@ def write(project: Project, plan: Plan, copies: linen_copies.Copies, contexts: d
             context.report(above, "NNX175", message, severity=Severity.WARNING, help="Remove what nobody sees.")
         if isinstance(text, LayerVariant):
             continue
+        for code, message in reflection.warnings(text):
+            context.report(info.node, code, message, severity=Severity.WARNING, help="Ask by name for what is wanted.")
         templates.rewrite(text, contexts, copied)
         plan.taken.update(helper_functions.taken(text.run))
         plan.taken.update(factories.taken(text))
