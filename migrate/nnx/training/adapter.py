@@ -11,7 +11,7 @@ from ...linen.flow.flow import Flow
 from ...linen.flow.flow_values import Bound, Collection, Method, Model
 from ...plan import ClassPlan, call_names
 from ..text.text_parts import Namer, first_on_its_line
-from . import advice, init_reach
+from . import advice, awaited_errors
 from .components import EXAMPLE, Component, names_in, sizes_lambda
 
 _TABULATE = (
@@ -46,10 +46,14 @@ _INITIALIZING = ("init", "init_with_output", "lazy_init")
 
 def _is_waited_for(component: Component, flow: Flow) -> bool:
     """Does the program wait for the errors of the call that init makes?"""
-    calls = [node for node, _ in flow.uses.tracked(component.sites) if isinstance(node, ast.Call)]
-    methods = [(call, flow.value(call.func)) for call in calls]
-    inits = [call for call, value in methods if isinstance(value, Method) and value.name in _INITIALIZING]
-    return any(init_reach.for_errors(flow.source_of[call], call) for call in inits)
+    for node, value in flow.uses.tracked(component.sites):
+        if isinstance(value, Method) and value.name in _INITIALIZING:
+            source = flow.source_of[node]
+            call = source.parents.get(node)
+            called = isinstance(call, ast.Call) and call.func is node
+            if awaited_errors.for_errors(flow.project, source, call if called and call is not None else node):
+                return True
+    return False
 
 
 def _sizes_unknown(component: Component, flow: Flow, contexts: dict[str, FileContext]) -> None:

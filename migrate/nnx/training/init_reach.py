@@ -9,42 +9,18 @@ import ast
 from typing import TYPE_CHECKING
 
 from ...trees import subtree
+from .awaited_errors import for_errors
 from .rewrite import Rewrite, Unsupported
 
 if TYPE_CHECKING:
-    from ...source import SourceFile
     from .functional import _Functional
-
-_RAISES = ("raises", "assertRaises")  # of pytest and unittest
 
 
 def check_wanted(form: Rewrite, call: ast.Call) -> None:
     """Unsupported where a program calls init to see whether it raises: a constructor does not run the call."""
-    why = for_errors(form.source(call), call)
+    why = for_errors(form.flow.project, form.source(call), call)
     if why:
         raise Unsupported(call, why)
-
-
-def for_errors(source: SourceFile, call: ast.Call) -> str:
-    """How a program calls init to see whether it raises; "" where it wants the variables."""
-    inner: ast.AST = call
-    for outer in source.ancestors(call):
-        if isinstance(outer, ast.Expr) and outer.value is call:
-            return "init of which nothing is read"
-        caught = isinstance(outer, ast.Try) and outer.handlers and inner in outer.body
-        if caught or (isinstance(outer, ast.With) and any(_expects(item.context_expr) for item in outer.items)):
-            return "init whose errors are waited for"
-        if isinstance(outer, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
-            return ""
-        inner = outer
-    return ""
-
-
-def _expects(node: ast.expr) -> bool:
-    """`pytest.raises(ValueError)`, `self.assertRaisesRegex(...)`"""
-    name = node.func if isinstance(node, ast.Call) else node
-    said = name.attr if isinstance(name, ast.Attribute) else name.id if isinstance(name, ast.Name) else ""
-    return said.startswith(_RAISES)
 
 
 def check(form: _Functional, home: ast.AST, node: ast.AST, scope: ast.AST | None) -> None:
@@ -63,4 +39,4 @@ def check(form: _Functional, home: ast.AST, node: ast.AST, scope: ast.AST | None
         inner = outer
 
 
-__all__ = ["check", "check_wanted", "for_errors"]
+__all__ = ["check", "check_wanted"]

@@ -10,10 +10,17 @@ import pytest
 from nnx_migrate.migrate.pipeline import migrate_project
 from nnx_migrate.migrate.source import SourceFile
 
-MODEL = """import flax.linen as nn
+MODEL = """import contextlib
+import functools
+import unittest
+
+import flax.linen as nn
 import jax
 import jax.numpy as jnp
 import pytest
+from pytest import raises as fails
+
+Case = unittest.TestCase
 
 X = jnp.ones((2, 3))
 
@@ -73,15 +80,200 @@ WAITING = {
 def check(model):
     model.init(jax.random.key(0), X)
 """,
+    "handed over": """def run():
+    Case().assertRaises(AssertionError, Net(5, 2).init, jax.random.key(0), X)
+    return "raised"
+""",
+    "a model's handed over": """def run():
+    model = Net(5, 2)
+    pytest.raises(AssertionError, model.init, jax.random.key(0), X)
+    return "raised"
+""",
+    "a lambda": """def run():
+    model = Net(5, 2)
+    Case().assertRaises(AssertionError, lambda: model.init(jax.random.key(0), X))
+    return "raised"
+""",
+    "a lambda with a name": """def run():
+    model = Net(5, 2)
+    made = lambda: model.init(jax.random.key(0), X)
+    with pytest.raises(AssertionError):
+        made()
+    return "raised"
+""",
+    "a partial": """def run():
+    model = Net(5, 2)
+    made = functools.partial(model.init, jax.random.key(0))
+    with pytest.raises(AssertionError):
+        made(X)
+    return "raised"
+""",
+    "a function": """def run():
+    model = Net(5, 2)
+
+    def made():
+        return model.init(jax.random.key(0), X)
+
+    pytest.raises(AssertionError, made)
+    return "raised"
+""",
+    "a function that is called": """def made(width):
+    variables = Net(width, 2).init(jax.random.key(0), X)
+    return jax.tree.map(jnp.shape, variables)
+
+
+def run():
+    with pytest.raises(AssertionError, match="heads"):
+        made(5)
+    return made(4)
+""",
+    "a function that is tried": """def made(width):
+    return Net(width, 2).init(jax.random.key(0), X)
+
+
+def run():
+    seen = []
+    for width in (4, 5, 6):
+        try:
+            made(width)
+            seen.append(width)
+        except AssertionError:
+            pass
+    return seen
+""",
+    "a method": """class Checks(unittest.TestCase):
+    def made(self, width):
+        variables = Net(width, 2).init(jax.random.key(0), X)
+        return variables
+
+    def check(self):
+        with self.subTest("odd"), self.assertRaisesRegex(AssertionError, "heads"):
+            self.made(5)
+
+
+def run():
+    Checks().check()
+    return "raised"
+""",
+    "suppressed": """def run():
+    seen = []
+    for width in (4, 5, 6):
+        with contextlib.suppress(AssertionError):
+            variables = Net(width, 2).init(jax.random.key(0), X)
+            seen.append(jax.tree.map(jnp.shape, variables))
+    return seen
+""",
+    "in a stack": """def run():
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(pytest.raises(AssertionError))
+        variables = Net(5, 2).init(jax.random.key(0), X)
+        return variables
+    return "raised"
+""",
+    "by a variable": """def run():
+    seen = []
+    for width, expected in ((4, contextlib.nullcontext()), (5, pytest.raises(AssertionError))):
+        with expected:
+            variables = Net(width, 2).init(jax.random.key(0), X)
+            seen.append(variables["params"]["Dense_0"]["kernel"].shape)
+    return seen
+""",
+    "by a helper": """@contextlib.contextmanager
+def failing():
+    try:
+        yield
+    except AssertionError:
+        pass
+
+
+def run():
+    with failing():
+        variables = Net(5, 2).init(jax.random.key(0), X)
+        return variables
+    return "raised"
+""",
+    "by another name": """def run():
+    with fails(AssertionError):
+        variables = Net(5, 2).init(jax.random.key(0), X)
+        return variables
+    return "raised"
+""",
+    "shapes": """def run():
+    model = Net(5, 2)
+    with pytest.raises(AssertionError):
+        shapes = jax.eval_shape(model.init, jax.random.key(0), X)
+        return shapes
+    return "raised"
+""",
+    "under jit": """def run():
+    model = Net(5, 2)
+    with pytest.raises(AssertionError):
+        variables = jax.jit(model.init)(jax.random.key(0), X)
+        return variables
+    return "raised"
+""",
+    "thrown away": """def run():
+    try:
+        return made(5)
+    except AssertionError:
+        return "raised"
+
+
+def made(width):
+    model = Net(width, 2)
+    _ = model.init(jax.random.key(0), X)
+    return width
+""",
+    "never read": """def run():
+    try:
+        return made(5)
+    except AssertionError:
+        return "raised"
+
+
+def made(width):
+    model = Net(width, 2)
+    params = model.init(jax.random.key(0), X)["params"]
+    return width
+""",
 }
-WANTED = """def run():
+WANTED = {
+    "what comes after is tried": """def run():
     model = Net(4, 2)
     variables = model.init(jax.random.key(0), X)
     try:
         return model.apply(variables, X).shape
     except AssertionError as error:
         return str(error)
-"""
+""",
+    "interrupts": """def run():
+    model = Net(4, 2)
+    try:
+        variables = model.init(jax.random.key(0), X)
+        return model.apply(variables, X).shape
+    except (KeyboardInterrupt, SystemExit):
+        return None
+""",
+    "the program is tried": """def train():
+    model = Net(4, 2)
+    variables = model.init(jax.random.key(0), X)
+    return model.apply(variables, X).shape
+
+
+def run():
+    try:
+        return train()
+    except ValueError as error:
+        raise RuntimeError("training") from error
+""",
+    "other errors are waited for": """def run():
+    with pytest.raises(ValueError):
+        int("x")
+    model = Net(4, 2)
+    variables = model.init(jax.random.key(0), X)
+    return model.apply(variables, X).shape
+""",
+}
 
 
 def _loaded(name: str, folder: Path, text: str) -> ModuleType:
@@ -106,6 +298,41 @@ def test_both_sides_raise(what: str, tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert _loaded("after", tmp_path, after).run() == _loaded("before", tmp_path, text).run()
 
 
-def test_an_init_whose_variables_are_wanted_is_the_constructor() -> None:
-    after = migrate_project([SourceFile.parse(Path("program.py"), "program", MODEL + WANTED)]).files[0].after
-    assert after is not None and "linen_parity" not in after and "model = Net(4, 2, in_features=X.shape[-1], " in after
+@pytest.mark.parametrize("what", WANTED)
+def test_an_init_whose_variables_are_wanted_is_the_constructor(what: str) -> None:
+    after = migrate_project([SourceFile.parse(Path("program.py"), "program", MODEL + WANTED[what])]).files[0].after
+    assert after is not None and "linen_parity" not in after and "in_features=X.shape[-1], rngs=nnx.Rngs(" in after
+
+
+@pytest.mark.parametrize(
+    "waiting", ["with pytest.raises(AssertionError):\n        program.made(5)", "pytest.raises(E, m, 5)"]
+)
+def test_a_function_of_another_file(waiting: str) -> None:
+    made = "def made(width):\n    variables = Net(width, 2).init(jax.random.key(0), X)\n    return variables\n"
+    test = (
+        f"import program\nimport pytest\nfrom program import made as m\n\n\ndef test_it(E=AssertionError):\n    {waiting}\n"
+    )
+    texts = {"program": MODEL + made, "test_it": test}
+    result = migrate_project([SourceFile.parse(Path(f"{name}.py"), name, text) for name, text in texts.items()])
+    after = {file.path.name: file.after for file in result.files}["program.py"]
+    assert after is not None and "late=True" in after
+
+
+READ_OUTSIDE = """variables = None
+
+
+def start():
+    global variables
+    model = Net(4, 2)
+    variables = model.init(jax.random.key(0), X)
+
+
+def run():
+    start()
+    return jax.tree.leaves(variables)[0].shape
+"""
+
+
+def test_what_is_read_outside_of_the_function_is_wanted() -> None:
+    after = migrate_project([SourceFile.parse(Path("program.py"), "program", MODEL + READ_OUTSIDE)]).files[0].after
+    assert after is not None and "sizes=" in after and "late=True" not in after
