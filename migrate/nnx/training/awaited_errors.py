@@ -113,7 +113,8 @@ class _Search:
         in_class = isinstance(source.parents.get(home), ast.ClassDef)
         for name in names:
             for node in source.saying(name):
-                if isinstance(node.ctx, ast.Load) and (isinstance(node, ast.Name) or in_class or _is_of_self(node)):
+                by_name = isinstance(node, ast.Name) or _is_of_self(node)
+                if isinstance(node.ctx, ast.Load) and (by_name or (in_class and source.names.qualname(node) is None)):
                     yield source, _called(source, node)
             if source.parents.get(home) is not source.tree:
                 continue

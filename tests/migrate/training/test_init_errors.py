@@ -331,8 +331,27 @@ def run():
     start()
     return jax.tree.leaves(variables)[0].shape
 """
+ANOTHER = """import subprocess
 
 
-def test_what_is_read_outside_of_the_function_is_wanted() -> None:
-    after = migrate_project([SourceFile.parse(Path("program.py"), "program", MODEL + READ_OUTSIDE)]).files[0].after
-    assert after is not None and "sizes=" in after and "late=True" not in after
+class Program:
+    def run(self):
+        model = Net(4, 2)
+        variables = model.init(jax.random.key(0), X)
+        return jax.tree.map(jnp.shape, variables)
+
+
+def run():
+    try:
+        subprocess.run(["true"])
+    except OSError:
+        pass
+    return Program().run()
+"""
+
+
+@pytest.mark.parametrize("program", [READ_OUTSIDE, ANOTHER])
+def test_init_is_not_run_for_what_others_do(program: str) -> None:
+    """A variable that another function reads, a function of another module that is tried."""
+    after = migrate_project([SourceFile.parse(Path("program.py"), "program", MODEL + program)]).files[0].after
+    assert after is not None and "class Net(nnx.Module)" in after and "late=True" not in after
