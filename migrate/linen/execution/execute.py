@@ -444,8 +444,7 @@ class Execution(LoopExecution):
         if changed:
             stale_names.keep_stale(self, set(changed), env)
         done = self._run_statement(node, env, returned)
-        if self.in_setup:
-            mutation.forget_object(node, env)
+        mutation.forget_object(self, node, env)
         changed |= mutation.no_arrays(lists, changed, env)
         if changed:
             mutation.record(self, node, frozenset(changed), env)

@@ -144,8 +144,10 @@ def _has_sizes(listed: Value) -> bool:
     return isinstance(listed, Int | Static | Const | Unknown)
 
 
-def forget_object(statement: ast.stmt, env: Any) -> None:
+def forget_object(run: Any, statement: ast.stmt, env: Any) -> None:
     """`config.size = 8` in setup: what `config` was made of says nothing of it any more."""
+    if not run.in_setup:
+        return
     targets = statement.targets if isinstance(statement, ast.Assign) else [getattr(statement, "target", None)]
     for target in targets if isinstance(statement, ast.Assign | ast.AugAssign | ast.AnnAssign) else ():
         name = root_name(target) if isinstance(target, ast.Attribute) else ""
