@@ -220,8 +220,9 @@ def listed(run: Any, iterator: ast.expr, iterated: Abs) -> tuple[Value, bool] | 
         value = run.evaluated[iterator.args[0]].value
     if isinstance(value, Chain) or (isinstance(value, Repeated) and (isinstance(value.element, Cycle) or value.under)):
         return value, counted
-    together = _zipped(run, iterator)
-    return (together, False) if together is not None else None
+    inner = iterator.args[0] if counted and isinstance(iterator, ast.Call) and len(iterator.args) == 1 else iterator
+    together = _zipped(run, inner)
+    return (together, counted) if together is not None else None
 
 
 def _zipped(run: Any, iterator: ast.expr) -> Chain | None:

@@ -120,6 +120,8 @@ def followed(
     held = [*([For(node, ast.unparse(target), own, Block(), env.source, counter)] if own is not None else []), *loops]
     names = defined_in(loops)
     same = {loop.index for loop in loops} & {counter}  # they count alike
+    if over is not None and isinstance(target, ast.Tuple) and len(target.elts) == 2:  # of `enumerate`: no size is said by it
+        same |= set(_stored([target.elts[0]]))
     stored = _stored(body) if own is not None else _stored([node.target]) - same | _stored(body)
     joined = _joined(held, iterator)
     if joined is None or names & stored or len({id(env.source), *[id(loop.source) for loop in loops]}) > 1:

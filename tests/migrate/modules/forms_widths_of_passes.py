@@ -92,6 +92,23 @@ class UnderConditions(nn.Module):
     return nn.Dense(3)(x)
 
 
+class Numbered(nn.Module):
+  """The later loop counts with the same name."""
+
+  width: int = 4
+  depth: int = 3
+
+  @nn.compact
+  def __call__(self, x):
+    first, second = [Block(2)], [nn.Dense(5)]
+    for i in range(self.depth):
+      first.append(Block(self.width * i + 1))
+      second.append(nn.Dense(self.width + i))
+    for i, (one, other) in enumerate(zip(first, second)):
+      x = other(one(x)) * (i + 1)
+    return x
+
+
 class From(nn.Module):
   """The input has the first width."""
 
@@ -172,6 +189,7 @@ CASES: list[Any] = [
   ('Pairs', dict(), [(2, 8, 8, 3)], dict()),
   ('UnderConditions', dict(), [(2, 8, 8, 3)], dict()),
   ('UnderConditions', dict(doubles=False), [(2, 8, 8, 3)], dict()),
+  ('Numbered', dict(), [(2, 8, 8, 3)], dict()),
   ('From', dict(), [(2, 8, 8, 3)], dict()),
   ('Ups', dict(), [(2, 4, 4, 3)], dict()),
   ('Ups', dict(depth=1), [(2, 4, 4, 3)], dict()),
