@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import weakref
 from collections.abc import Iterator
 from typing import Any
 
@@ -25,12 +26,26 @@ _CHANGE_FIRST = frozenset({"copyto", "fill_diagonal", "place", "put", "put_along
 _NUMBERS = frozenset({"int", "float", "len", "bool", "str", "numpy.prod", "numpy.ndim", "numpy.size"})
 _MAX_DEPTH = 4  # functions that hand their arguments on
 
+Function = ast.FunctionDef | ast.Lambda
+# Of each execution: function → which parameters it changes.
+_KNOWN: weakref.WeakKeyDictionary[Any, dict[Function, tuple[frozenset[str], frozenset[str]]]] = weakref.WeakKeyDictionary()
+
 
 def check(run: Any, statement: ast.stmt, env: Any) -> frozenset[str]:
     """Refuse an object that changes after it was given to a module. Gives the names of those that calls change."""
     if not isinstance(statement, _SIMPLE):
         return frozenset()
     changed = changed_names(statement) | _grown(run, statement, env)
+    made = any(site.kind == "class" and site.source is env.source for site in run.sites)
+    by_calls = _changed_by_calls(run, statement, made, env)
+    changed |= by_calls
+    for name in changed:
+        loop = _loop_of_all_passes(name, statement, env)
+        if loop is not None and (run.in_setup or _is_of_numpy(run, _same(run, {name}), statement, env)):
+            run.unsteady[name] = loop
+    if not changed or not made:
+        return by_calls
+    others = _same(run, changed)
     given = [
         (site, field, bound, names)
         for site in run.sites
@@ -38,14 +53,7 @@ def check(run: Any, statement: ast.stmt, env: Any) -> frozenset[str]:
         for field, bound in site.bound.items()
         if bound.node is not None and (names := _held(bound.node))
     ]
-    by_calls = _changed_by_calls(run, statement, bool(given), env)
-    changed |= by_calls
-    for name in changed:
-        loop = _loop_of_all_passes(name, statement, env)
-        if loop is not None and (run.in_setup or _is_of_numpy(run, _same(run, {name}), statement, env)):
-            run.unsteady[name] = loop
-    others = _same(run, changed) if changed else changed
-    for site, field, bound, names in given if changed else ():
+    for site, field, bound, names in given:
         if isinstance(bound.node, ast.Name) and bound.node.id in changed:
             held = env.get(bound.node.id)
             affected = held is not None and held.value is bound.abs.value
@@ -141,12 +149,12 @@ def _handed(call: ast.Call) -> frozenset[str]:
     return frozenset().union(*[aliases.held(a) for a in (*call.args, *[k.value for k in call.keywords])])
 
 
-def _changed_by_calls(run: Any, statement: ast.stmt, given: bool, env: Any) -> frozenset[str]:
-    """Names of objects that a statement's calls change in place. `given`: some modules were given objects."""
+def _changed_by_calls(run: Any, statement: ast.stmt, made: bool, env: Any) -> frozenset[str]:
+    """Names of objects that a statement's calls change in place. `made`: there are modules that may have been given them."""
     found = frozenset[str]()
     for call in _calls(statement):
         handed = _handed(call)
-        if not given and not any(env.is_local(name) for name in handed):
+        if not made and not any(env.is_local(name) for name in handed):
             continue
         sure, maybe = _changed_by_call(run, env.source, call)
         found |= sure | {name for name in maybe if _is_of_numpy(run, _same(run, {name}), statement, env)}
@@ -163,21 +171,30 @@ def _changed_by_call(run: Any, source: SourceFile, call: ast.Call, depth: int = 
     found = called_function(run, source, call.func) if depth < _MAX_DEPTH else None
     if found is None:
         return frozenset(sure), frozenset()
-    home, function = found
-    grown = {n.target.id for n in subtree(function) if isinstance(n, ast.AugAssign) and isinstance(n.target, ast.Name)}
-    changed = set(aliases.changed_parameters(function)) - grown
-    for inner in (n for n in subtree(function) if isinstance(n, ast.Call) and _handed(n)):
-        handed, counted = _changed_by_call(run, home, inner, depth + 1)
-        changed |= handed
-        grown |= counted
-    groups = aliases.groups_of(function)
-    surely, perhaps = ({*names}.union(*[groups.get(n, ()) for n in names]) for names in (changed, grown))
-    parts = _arguments(function, call)
+    surely, perhaps = _changed_parameters(run, *found, depth)
+    parts = _arguments(found[1], call)
     sure |= {n for parameter, node in parts if parameter in surely for n in aliases.held(node)}
     return frozenset(sure), frozenset(n for p, node in parts if p in perhaps for n in aliases.held(node))
 
 
-def _arguments(function: ast.FunctionDef | ast.Lambda, call: ast.Call) -> list[tuple[str, ast.expr]]:
+def _changed_parameters(run: Any, home: SourceFile, function: Function, depth: int) -> tuple[frozenset[str], frozenset[str]]:
+    """What a function changes of what it is given, and what where that is NumPy's."""
+    known = _KNOWN.setdefault(run, {})
+    if function not in known:
+        known[function] = frozenset(), frozenset()  # for one that calls itself
+        grown = {n.target.id for n in subtree(function) if isinstance(n, ast.AugAssign) and isinstance(n.target, ast.Name)}
+        changed = set(aliases.changed_parameters(function)) - grown
+        for inner in (n for n in subtree(function) if isinstance(n, ast.Call) and _handed(n)):
+            handed, counted = _changed_by_call(run, home, inner, depth + 1)
+            changed |= handed
+            grown |= counted
+        groups = aliases.groups_of(function)
+        surely, perhaps = (names.union(*[groups.get(n, ()) for n in names]) for names in (changed, grown))
+        known[function] = frozenset(surely), frozenset(perhaps)
+    return known[function]
+
+
+def _arguments(function: Function, call: ast.Call) -> list[tuple[str, ast.expr]]:
     names = parameters_of(function)
     names = names[1:] if names[:1] == ["self"] else names
     return [*zip(names, call.args), *[(k.arg, k.value) for k in call.keywords if k.arg]]
