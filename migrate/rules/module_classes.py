@@ -238,12 +238,13 @@ RULES = (
         "computed-attribute",
         "getattr(self, ...) or setattr(self, ...) with a computed name",
         "Submodules or fields are looked up or made under names that are not in the code, or all that a module holds is "
-        "asked for (`vars(self)`, `dir(self)`, `self.__dict__`, `inspect.getmembers(self)`, `dataclasses.fields(self)` and "
-        "its like), also by a mixin of a class with modules or a function that is given `self`; `vars(self)['width']` of a "
-        "field is none of these. A class without modules behind such a mixin becomes native, with a warning that says what "
-        "the mixin will see.",
+        "asked for (`vars(self)`, `self.__dict__`, `dir(self)`, `inspect.getmembers(self)`, `dataclasses.fields(self)` or "
+        "`asdict`, `astuple`, `replace`), also by a function of the project that is given the module, and by a mixin of a "
+        'class with modules. A field by its own name is not meant (`vars(self)["width"]`). A class without modules of its '
+        "own becomes native behind such a mixin, and is marked: `fields` and the like raise there, for an nnx.Module is no "
+        "dataclass, and the others see its variables, too; where its own methods call the mixin's `fields`, it stays Linen.",
         UNFOLLOWED,
-        "keep them in a list or a dict with literal keys.",
+        "keep them in a list or a dict with literal keys; name the fields that are asked for.",
     ),
     stays(
         "NNX134",

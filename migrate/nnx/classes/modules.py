@@ -534,8 +534,8 @@ def write(project: Project, plan: Plan, copies: linen_copies.Copies, contexts: d
             context.report(above, "NNX175", message, severity=Severity.WARNING, help="Remove what nobody sees.")
         if isinstance(text, LayerVariant):
             continue
-        for code, message in reflection.warnings(text):
-            context.report(info.node, code, message, severity=Severity.WARNING, help="Ask by name for what is wanted.")
+        for message in reflection.warnings(text):
+            context.report(info.node, "NNX133", message, severity=Severity.WARNING, help="Ask by name for what is wanted.")
         templates.rewrite(text, contexts, copied)
         plan.taken.update(helper_functions.taken(text.run))
         plan.taken.update(factories.taken(text))

@@ -14,7 +14,7 @@ from ...source import SourceFile
 from ...trees import of_kind
 
 if TYPE_CHECKING:
-    from ...linen.project.classes import ClassModel, Method
+    from ...linen.project.classes import ClassModel
     from ..classes.class_write import ClassWriter
 
 _ASKING = frozenset({"getattr", "hasattr", "attrgetter"})
@@ -42,7 +42,10 @@ def asked_by_name(source: SourceFile) -> Iterator[str]:
 
 def handed_on(model: ClassModel) -> bool:
     """May code that is not the class's own read fields of it?"""
-    return any(_hands_on(method) for owner in model.mro() for method in owner.own_methods.values())
+    methods = [m for owner in model.mro() for m in owner.own_methods.values()]
+    return any(not d.startswith(_READING_NOTHING) for m in methods for d in m.decorators) or any(
+        gives_whole(method.source, method.node) for method in methods
+    )
 
 
 def under_other_names(writer: ClassWriter) -> dict[str, str]:
@@ -57,9 +60,12 @@ def under_other_names(writer: ClassWriter) -> dict[str, str]:
     }
     others = [*writer.model.mro(), *writer.text.analyser.classes.derived(writer.model)]
     elsewhere = {n.attr for c in others if c is not writer.model for n in of_kind(c.node, ast.Attribute)}
+    from ..classes import inheritance
+
+    of_mixins = inheritance.read_by_plain_bases(writer.text, made & writer.run.fields.keys())
     found: dict[str, str] = {}
     for name in sorted(made & writer.run.fields.keys()):
-        if name in writer.loaded or name in elsewhere or handed_on(writer.model):
+        if name in writer.loaded or name in elsewhere | of_mixins or handed_on(writer.model):
             continue
         other = f"{name}_field"
         while other in made | writer.run.fields.keys() | writer.model.methods().keys() | writer.run.attributes.keys():
@@ -68,13 +74,12 @@ def under_other_names(writer: ClassWriter) -> dict[str, str]:
     return found
 
 
-def _hands_on(method: Method) -> bool:
-    if any(not name.startswith(_READING_NOTHING) for name in method.decorators):
+def gives_whole(source: SourceFile, code: ast.FunctionDef | ast.ClassDef) -> bool:
+    """Does a method, or one of a class, give the module itself to something, or ask it for all that it has?"""
+    parents = source.parents
+    if any(node.attr in _WHOLE and _is_self(node.value) for node in of_kind(code, ast.Attribute)):
         return True
-    parents = method.source.parents
-    if any(node.attr in _WHOLE and _is_self(node.value) for node in of_kind(method.node, ast.Attribute)):
-        return True
-    for node in of_kind(method.node, ast.Name):
+    for node in of_kind(code, ast.Name):
         around = parents.get(node)
         if node.id in ("eval", "exec") and isinstance(around, ast.Call) and around.func is node:
             return True
@@ -98,4 +103,4 @@ def _is_self(node: ast.AST) -> bool:
     return isinstance(node, ast.Name) and node.id == "self"
 
 
-__all__ = ["asked_by_name", "handed_on", "under_other_names"]
+__all__ = ["asked_by_name", "gives_whole", "handed_on", "under_other_names"]

@@ -1,20 +1,21 @@
-"""Methods that ask a module for all that it holds: `vars(self)`, `dataclasses.fields(self)`.
+"""Methods that ask a module for all that it holds: `vars(self)`, `self.__dict__`, `dataclasses.fields(self)`.
 
 Linen keeps the fields of a dataclass there, the parent, the name and what setup has made; an nnx.Module is no dataclass, and
-keeps lists, variables and wrapped modules in other objects. A mixin that is no module itself may ask, too, and so may a
-function that is given the module.
+keeps lists, variables and wrapped modules in other objects. A mixin that is no module itself may ask, too, and functions of
+the project that are given the module.
 """
 
 from __future__ import annotations
 
 import ast
 import dataclasses
-from collections.abc import Iterator, Sequence
+import itertools
+from collections.abc import Iterator, Set
 from typing import TYPE_CHECKING
 
-from ...linen.values.called_functions import called_function
 from ...linen.values.sites import Unmigratable
-from ...trees import subtree
+from ...trees import of_kind, subtree
+from ..classes.inheritance import plain_bases
 
 if TYPE_CHECKING:
     from ...linen.project.index import Project
@@ -22,187 +23,240 @@ if TYPE_CHECKING:
     from ..classes.class_text import ClassText
     from ..classes.class_write import ClassWriter
 
-_OF_DATACLASSES = frozenset(f"dataclasses.{name}" for name in ("fields", "asdict", "astuple", "replace"))
-_OF_ATTRIBUTES = frozenset({"inspect.getmembers", "inspect.getmembers_static", "builtins.vars", "builtins.dir"})
-_MAX_DEPTH = 8  # bases of bases, functions that hand a module on
-
-Function = ast.FunctionDef | ast.Lambda
+_WHOLE = frozenset({"builtins.vars", "builtins.dir", "inspect.getmembers", "inspect.getmembers_static"})
+_OF_FIELDS = frozenset({*(f"dataclasses.{name}" for name in ("fields", "asdict", "astuple", "replace")), "copy.replace"})
+_BUILTIN = frozenset({"vars", "dir"})
+_WORDS = frozenset(
+    {"vars", "dir", "__dict__", "__dataclass_fields__", "getmembers", "dataclasses", "getmembers_static", "copy"}
+)
+_BY_NAME = ("__dict__", "__dataclass_fields__")  # `getattr(self, "__dict__")`
+_MAX_DEPTH = 8  # functions that hand on what they were given, names for names
+_BY_ITSELF = frozenset({"setup", "__call__"})
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+_Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
 
 @dataclasses.dataclass(frozen=True)
-class _Ask:
-    cls: ast.ClassDef
-    text: str
-    of_dataclass: bool
+class _Question:
+    """One place that asks."""
+
+    said: str
+    of_dataclass: bool  # natively this raises
+    method: str  # in which it stands
 
 
 def refuse(writer: ClassWriter) -> None:
     """Raises Unmigratable."""
-    project, node = writer.run.project, writer.model.node
-    for ask in _asks(writer.text):
-        if ask.cls is node or ask.cls in project.linen_names or _holds_modules(writer.text):
-            raise Unmigratable("NNX133", f"`{ask.text}` of {ask.cls.name} asks for all that a module of Linen holds", node)
+    text = writer.text
+    for model in text.model.mro():
+        for question in _questions(text.run.project, model.source, model.node, text.run.fields.keys()):
+            raise Unmigratable("NNX133", _reason(question, model.node), text.model.node)
+    for cls, question in _of_mixins(text):
+        running = question.of_dataclass and question.method in _running(text)
+        if running or _holds_modules(text):
+            raise Unmigratable("NNX133", _reason(question, cls), text.model.node)
 
 
-def warnings(text: ClassText) -> Iterator[tuple[str, str]]:
-    """What mixins see of a native class without modules, in which they find none on either side: code and message."""
-    for ask in _asks(text):
-        if ask.of_dataclass:
-            sees = f"fails: {text.model.name} is no dataclass any more"
-        else:
-            sees = (
-                f"sees what an nnx.Module holds: the fields of {text.model.name} that it keeps, its variables as objects of "
-                "NNX, no `parent`, `name` and `scope`, and what NNX keeps for itself"
-            )
-        yield "NNX133", f"`{ask.text}` of {ask.cls.name} {sees}"
+def warnings(text: ClassText) -> Iterator[str]:
+    """What a mixin of a native class asks, which holds no modules that it could find."""
+    for cls, question in _of_mixins(text):
+        what = "an nnx.Module is no dataclass" if question.of_dataclass else "natively it holds its variables there, too"
+        yield f"{_reason(question, cls)}, and {what}"
+
+
+def _reason(question: _Question, cls: ast.ClassDef) -> str:
+    return f"{question.said} of {cls.name} asks for all that a module of Linen holds"
+
+
+def _of_mixins(text: ClassText) -> Iterator[tuple[ast.ClassDef, _Question]]:
+    project = text.run.project
+    for source, cls in filter(None, plain_bases(text, text.model.mro())):
+        for question in _questions(project, source, cls, text.run.fields.keys()):
+            yield cls, question
+
+
+def _running(text: ClassText) -> Set[str]:
+    """The methods that run by themselves, or that those of the module call."""
+    nodes = [n for model in text.model.mro() for n in of_kind(model.node, ast.Attribute)]
+    found = {n.attr for n in nodes} | _BY_ITSELF
+    mixins = [cls for _, cls in filter(None, plain_bases(text, text.model.mro()))]
+    methods = [f for cls in mixins for f in of_kind(cls, ast.FunctionDef)]
+    found |= {f.name for f in methods if f.name.startswith("__")}
+    while True:
+        called = {n.attr for f in methods if f.name in found for n in of_kind(f, ast.Attribute)}
+        if called <= found:
+            return found
+        found |= called
 
 
 def _holds_modules(text: ClassText) -> bool:
+    """Where a mixin that goes through the modules finds none on either side, it is the same on both."""
     run = text.run
     made = any(site.kind not in ("param", "variable") for site in run.sites)
     handed = text.model.qualname in run.analyser.given_outside.handed
     return made or handed or any(run.holds_module(run.field_value(name).value) for name in run.fields)
 
 
-def _asks(text: ClassText) -> Iterator[_Ask]:
-    """What a class asks, and its bases, methods first that stand first."""
-    fields = frozenset(field.name for field in text.model.fields())
-    for source, cls in _classes(text.run.project, text.model.source, text.model.node, 0):
-        for said, of_dataclass in _asked(text, source, cls, _selves(source, cls), fields, ()):
-            yield _Ask(cls, said, of_dataclass)
-
-
-def _asked(
-    text: ClassText,
-    source: SourceFile,
-    within: ast.AST,
-    selves: frozenset[str],
-    fields: frozenset[str],
-    path: Sequence[ast.AST],
-) -> Iterator[tuple[str, bool]]:
-    """What code asks of names that mean the module, with whether it asks a dataclass."""
-    project = text.run.project
-    for node in _own_nodes(within):
-        if isinstance(node, ast.Attribute) and _is(node.value, selves) and node.attr == "__dict__":
-            if not _takes_field(source, node, fields):
-                yield project.said(node), False
-        elif isinstance(node, ast.Attribute) and node.attr == "__dataclass_fields__" and _of_class(node.value, selves):
-            yield project.said(node), True
-        elif isinstance(node, ast.Call):
-            first = [*node.args, *(keyword.value for keyword in node.keywords)][:1]
-            name = project.qualname(source, node.func) or ""
-            if first and name in _OF_DATACLASSES and _of_class(first[0], selves):
-                yield project.said(node), True
-            elif first and _is(first[0], selves) and (name in _OF_ATTRIBUTES or _is_builtin(source, node.func)):
-                if not _takes_field(source, node, fields) or _word(node.func) == "dir":
-                    yield project.said(node), False
-            elif first and _is(first[0], selves) and _asks_for_dict(node):
-                if not _takes_field(source, node, fields):
-                    yield project.said(node), False
-            elif len(path) < _MAX_DEPTH:
-                yield from _by_function(text, source, node, selves, fields, path)
-
-
-def _own_nodes(within: ast.AST) -> list[ast.Attribute | ast.Call]:
-    """Attributes and calls, but for those of classes inside, whose `self` is another."""
-    nodes = subtree(within)
-    inner = {n for cls in nodes if isinstance(cls, ast.ClassDef) and cls is not within for n in subtree(cls)}
-    return [n for n in nodes if isinstance(n, ast.Attribute | ast.Call) and n not in inner]
-
-
-def _by_function(
-    text: ClassText,
-    source: SourceFile,
-    call: ast.Call,
-    selves: frozenset[str],
-    fields: frozenset[str],
-    path: Sequence[ast.AST],
-) -> Iterator[tuple[str, bool]]:
-    """`described(self)`, a function of the project that asks its argument."""
-    given = [at for at, argument in enumerate(call.args) if _is(argument, selves)]
-    named = [keyword.arg for keyword in call.keywords if keyword.arg and _is(keyword.value, selves)]
-    found = called_function(text.run, source, call.func) if given or named else None
-    if found is None or found[1] in path:
+def _questions(project: Project, source: SourceFile, cls: ast.ClassDef, fields: Set[str]) -> Iterator[_Question]:
+    """Where the methods of a class ask."""
+    if all(_WORDS.isdisjoint(file.words) for file in project.files.values()):
         return
-    home, function = found
-    arguments = function.args
-    positional = [argument.arg for argument in (*arguments.posonlyargs, *arguments.args)]
-    if isinstance(call.func, ast.Attribute) and _is(call.func.value, selves) and positional[:1] == ["self"]:
-        positional = positional[1:]
-    taken = {positional[at] for at in given if at < len(positional)} | set(named)
-    for said, of_dataclass in _asked(text, home, function, _with_aliases(function, taken), fields, (*path, function)):
-        yield f"{text.run.project.said(call)}`, by `{said}", of_dataclass
-
-
-def _selves(source: SourceFile, cls: ast.ClassDef) -> frozenset[str]:
-    """The names that methods have for the module, `cls` of class methods among them: it is asked as a dataclass, too."""
-    found = {"self"}
-    for method in cls.body:
-        if isinstance(method, ast.FunctionDef) and (method.args.posonlyargs or method.args.args):
-            if not any(_word(decorator) == "staticmethod" for decorator in method.decorator_list):
-                found.add([*method.args.posonlyargs, *method.args.args][0].arg)
-    return _with_aliases(cls, found)
-
-
-def _with_aliases(within: ast.AST, names: set[str]) -> frozenset[str]:
-    """`me = self`"""
-    given = [
-        n for n in subtree(within) if isinstance(n, ast.Assign) and isinstance(n.value, ast.Name) and n.value.id in names
+    functions: list[_Function] = [
+        *of_kind(cls, ast.FunctionDef),
+        *of_kind(cls, ast.AsyncFunctionDef),
+        *of_kind(cls, ast.Lambda),
     ]
-    return frozenset(names | {target.id for n in given for target in n.targets if isinstance(target, ast.Name)})
+    for function in functions:
+        if _scope(source, function) is not cls:
+            continue
+        decorators = [ast.unparse(d) for d in getattr(function, "decorator_list", ())]
+        positional = [*function.args.posonlyargs, *function.args.args]
+        if not positional or "staticmethod" in decorators:
+            continue
+        asking = _Asking(project, source, fields, of_class="classmethod" in decorators)
+        name = getattr(function, "name", "") or next(_assigned(source, function), "")
+        for said, of_dataclass in asking.of(function, positional[0].arg):
+            yield _Question(said, of_dataclass, name)
 
 
-def _takes_field(source: SourceFile, node: ast.AST, fields: frozenset[str]) -> bool:
-    """`vars(self).get("width")`, `vars(self)["width"]` of a field that the class keeps"""
-    outer = source.parents.get(node)
-    key: ast.AST | None = None
-    if isinstance(outer, ast.Subscript) and outer.value is node and isinstance(outer.ctx, ast.Load):
-        key = outer.slice
-    elif isinstance(outer, ast.Attribute) and outer.attr == "get":
-        call = source.parents.get(outer)
-        key = call.args[0] if isinstance(call, ast.Call) and call.func is outer and call.args else None
-    return isinstance(key, ast.Constant) and key.value in fields
+def _scope(source: SourceFile, function: ast.AST) -> ast.AST | None:
+    return next((n for n in source.ancestors(function) if isinstance(n, (*_FUNCTIONS, ast.ClassDef))), None)
 
 
-def _of_class(node: ast.AST, selves: frozenset[str]) -> bool:
-    """The module, or its class: `type(self)`, `self.__class__`"""
-    if isinstance(node, ast.Call) and _word(node.func) == "type" and len(node.args) == 1:
-        node = node.args[0]
-    elif isinstance(node, ast.Attribute) and node.attr == "__class__":
-        node = node.value
-    return _is(node, selves)
+def _assigned(source: SourceFile, function: ast.AST) -> Iterator[str]:
+    """`parts` of `parts = property(lambda self: ...)`"""
+    for parent in source.ancestors(function):
+        if isinstance(parent, ast.Assign):
+            yield from (t.id for t in parent.targets if isinstance(t, ast.Name))
 
 
-def _asks_for_dict(call: ast.Call) -> bool:
-    """`getattr(self, "__dict__")`"""
-    key = call.args[1] if len(call.args) > 1 else None
-    return _word(call.func) == "getattr" and isinstance(key, ast.Constant) and key.value == "__dict__"
+class _Asking:
+    """Looks for what is asked of a function's parameter."""
+
+    def __init__(self, project: Project, source: SourceFile, fields: Set[str], *, of_class: bool, depth: int = 0) -> None:
+        self.project = project
+        self.source = source
+        self.fields = fields
+        self.of_class = of_class  # the parameter is the class of the module
+        self.depth = depth
+
+    def of(self, function: _Function, parameter: str) -> Iterator[tuple[str, bool]]:
+        """Each place, and whether it asks what only a dataclass can say."""
+        self.function = function
+        self.names = {parameter}
+        for node in subtree(function):  # `module = self`
+            if isinstance(node, ast.Assign) and self._is_it(node.value):
+                self.names |= {t.id for t in node.targets if isinstance(t, ast.Name)}
+            elif isinstance(node, ast.NamedExpr) and self._is_it(node.value):
+                self.names.add(node.target.id)
+        for node in subtree(function):
+            if isinstance(node, ast.Attribute):
+                if node.attr == "__dict__" and self._is_module(node.value) and not self._takes_field(node):
+                    yield f"`{ast.unparse(node)}`", False
+                elif node.attr == "__dataclass_fields__" and (self._is_it(node.value) or self._is_kind(node.value)):
+                    yield f"`{ast.unparse(node)}`", True
+            elif isinstance(node, ast.Call):
+                yield from self._call(node)
+
+    def _is_it(self, node: ast.expr) -> bool:
+        return isinstance(node, ast.Name) and node.id in self.names
+
+    def _is_module(self, node: ast.expr) -> bool:
+        return self._is_it(node) and not self.of_class
+
+    def _is_kind(self, node: ast.expr) -> bool:
+        """`type(self)`, `self.__class__`"""
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "type":
+            return len(node.args) == 1 and self._is_it(node.args[0])
+        return isinstance(node, ast.Attribute) and node.attr == "__class__" and self._is_it(node.value)
+
+    def _takes_field(self, node: ast.AST) -> bool:
+        """`vars(self).get("width")`, `vars(self)["width"]`, `"width" in vars(self)`: a field is there on both sides."""
+        parent = self.source.parents.get(node)
+        key: ast.AST | None = None
+        if isinstance(parent, ast.Subscript) and parent.value is node and isinstance(parent.ctx, ast.Load):
+            key = parent.slice
+        elif isinstance(parent, ast.Compare) and len(parent.ops) == 1 and isinstance(parent.ops[0], ast.In | ast.NotIn):
+            key = parent.left
+        elif isinstance(parent, ast.Attribute) and parent.attr == "get":
+            call = self.source.parents.get(parent)
+            key = call.args[0] if isinstance(call, ast.Call) and call.func is parent and call.args else None
+        return isinstance(key, ast.Constant) and key.value in self.fields
+
+    def _call(self, node: ast.Call) -> Iterator[tuple[str, bool]]:
+        function, given = node.func, list(node.args)
+        if not any(self._is_it(a) or self._is_kind(a) for a in (*given, *(k.value for k in node.keywords))):
+            return
+        asked = given[1].value if len(given) > 1 and isinstance(given[1], ast.Constant) else None
+        if asked in _BY_NAME and isinstance(function, ast.Name) and function.id == "getattr" and not self._takes_field(node):
+            yield f"`{ast.unparse(node)}`", asked == "__dataclass_fields__"
+            return
+        found = self._meant(self.source, function)
+        if found == "functools.partial" and given:
+            found, given = self._meant(self.source, given[0]), given[1:]
+        said = f"`{ast.unparse(node)}`"
+        if isinstance(found, str):
+            if found in _WHOLE and given and self._is_module(given[0]) and not self._takes_field(node):
+                yield said, False
+            if found in _OF_FIELDS and given and (self._is_it(given[0]) or self._is_kind(given[0])):
+                yield said, True
+            return
+        if found is None or self.depth == _MAX_DEPTH:
+            return
+        source, definition, bound = found
+        positional = [p.arg for p in (*definition.args.posonlyargs, *definition.args.args)][bound:]
+        known = list(itertools.takewhile(lambda a: not isinstance(a, ast.Starred), given))
+        passed = [*zip(positional, known, strict=False), *((k.arg, k.value) for k in node.keywords)]
+        for name, value in passed:
+            if name is not None and (self._is_it(value) or self._is_kind(value)):
+                kind = self.of_class or self._is_kind(value)
+                inner = _Asking(self.project, source, self.fields, of_class=kind, depth=self.depth + 1)
+                for there, of_dataclass in inner.of(definition, name):
+                    yield f"{there} in {said}", of_dataclass
+
+    def _meant(self, source: SourceFile, node: ast.expr, depth: int = 0) -> str | tuple[SourceFile, _Function, int] | None:
+        """What is called: the name of a library's function, or one of the project and how many arguments it has already."""
+        if isinstance(node, ast.Lambda):
+            return source, node, 0
+        name = self.project.qualname(source, node)
+        if name is None:
+            return self._meant_locally(source, node, depth)
+        found = self.project.definition(name)
+        if found is None:
+            owner = self.project.definition(name.rpartition(".")[0])
+            method = _method(owner[1], name.rpartition(".")[2]) if owner is not None else None
+            return name if owner is None else (owner[0], *method) if method is not None else None
+        home, definition = found
+        if isinstance(definition, ast.FunctionDef | ast.AsyncFunctionDef):
+            return home, definition, 0
+        if isinstance(definition, ast.ClassDef):
+            method = _method(definition, "__init__") if name not in self.project.linen_classes else None
+            return (home, method[0], 1) if method is not None else None
+        value = definition.value if isinstance(definition, ast.Assign | ast.AnnAssign) else None
+        return self._meant(home, value, depth + 1) if value is not None and depth < _MAX_DEPTH else None
+
+    def _meant_locally(
+        self, source: SourceFile, node: ast.expr, depth: int
+    ) -> str | tuple[SourceFile, _Function, int] | None:
+        if not isinstance(node, ast.Name):
+            return None
+        if not source.names.is_hidden(node.id, node):
+            return f"builtins.{node.id}" if node.id in _BUILTIN else None
+        scope = source.names.binding_scope(node.id, node)
+        for inner in subtree(scope) if scope is not None and depth < _MAX_DEPTH else ():
+            if isinstance(inner, ast.FunctionDef) and inner.name == node.id:
+                return source, inner, 0
+            if isinstance(inner, ast.Assign) and any(isinstance(t, ast.Name) and t.id == node.id for t in inner.targets):
+                return self._meant(source, inner.value, depth + 1)
+        return None
 
 
-def _is_builtin(source: SourceFile, function: ast.expr) -> bool:
-    if not isinstance(function, ast.Name):
-        return False
-    known = source.names.single_assignments.get(function.id, function)  # `held = vars`
-    return isinstance(known, ast.Name) and known.id in ("vars", "dir") and known.id not in source.names.definitions
-
-
-def _is(node: ast.AST, selves: frozenset[str]) -> bool:
-    return isinstance(node, ast.Name) and node.id in selves
-
-
-def _word(node: ast.AST) -> str:
-    return node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
-
-
-def _classes(
-    project: Project, source: SourceFile, cls: ast.ClassDef, depth: int
-) -> Iterator[tuple[SourceFile, ast.ClassDef]]:
-    """A class, and all of the project that it derives from."""
-    yield source, cls
-    for base in cls.bases if depth < _MAX_DEPTH else []:
-        found = project.definition(project.qualname(source, base) or "")
-        if found is not None and isinstance(found[1], ast.ClassDef):
-            yield from _classes(project, found[0], found[1], depth + 1)
+def _method(cls: ast.AST, name: str) -> tuple[_Function, int] | None:
+    """A method that is called on its class, and how many arguments it has already."""
+    for function in cls.body if isinstance(cls, ast.ClassDef) else ():
+        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef) and function.name == name:
+            return function, int(any(ast.unparse(d) == "classmethod" for d in function.decorator_list))
+    return None
 
 
 __all__ = ["refuse", "warnings"]
