@@ -11,6 +11,7 @@ from ..context import FileContext
 from ..diagnostics import Severity
 from ..plan import Outcome
 from ..rule import Example, Rule
+from ..trees import subtree
 from .linen_functions import stays_linen
 
 RULE = Rule(
@@ -56,9 +57,13 @@ _MOCK = ("unittest.mock.patch", "mock.patch")
 
 def sets_linen(node: ast.AST, ctx: FileContext) -> bool:
     """Is it a call that replaces an attribute of flax.linen, or of something in it?"""
-    if not isinstance(node, ast.Call) or not _patches(node.func, ctx):
+    if not isinstance(node, ast.Call):
         return False
-    given = [*node.args[:2], *(k.value for k in node.keywords if k.arg in ("target", "in_dict", "attribute", "name"))]
+    function, bound = _called(node.func, ctx)
+    if not _patches(function, ctx):
+        return False
+    named = (k.value for k in node.keywords if k.arg in ("target", "in_dict", "attribute", "name"))
+    given = [*[*bound, *node.args][:2], *named]
     if not given:
         return False
     if _of_linen(_meant(given[0], ctx)):
@@ -70,6 +75,19 @@ def sets_linen(node: ast.AST, ctx: FileContext) -> bool:
         return said is not None and _of_linen(ctx.plan.canonical(said))
     keys = name.keys if isinstance(name, ast.Dict) and _meant(given[0], ctx) == "sys.modules" else ()
     return any(isinstance(key, ast.Constant) and _of_linen(str(key.value)) for key in keys)
+
+
+def _called(function: ast.expr, ctx: FileContext) -> tuple[ast.expr, list[ast.expr]]:
+    """What is called, and what it is given already: by `partial(mock.patch.object, nn)`, or a local name for it."""
+    if isinstance(function, ast.Name):
+        scope = ctx.source.names.binding_scope(function.id, function)
+        assigned = [n for n in subtree(scope) if isinstance(n, ast.Assign)] if scope is not None else []
+        values = [n.value for n in assigned if any(isinstance(t, ast.Name) and t.id == function.id for t in n.targets)]
+        if len(values) == 1 and isinstance(values[0], ast.Attribute | ast.Call):
+            function = values[0]
+    if isinstance(function, ast.Call) and function.args and ctx.qualname(function.func) == "functools.partial":
+        return function.args[0], function.args[1:]
+    return function, []
 
 
 def _meant(node: ast.expr, ctx: FileContext) -> str | None:

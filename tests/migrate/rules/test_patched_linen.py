@@ -9,7 +9,8 @@ from nnx_migrate.migrate.pipeline import migrate_project
 from nnx_migrate.migrate.source import SourceFile
 
 NET = "class Net(nn.Module):\n    @nn.compact\n    def __call__(self, x):\n        return nn.Dense(2)(x)\n\n\n"
-HEAD = """from unittest import mock
+HEAD = """from functools import partial
+from unittest import mock
 from unittest.mock import patch as p
 from unittest.mock import patch
 from unittest import mock as um
@@ -47,6 +48,8 @@ PATCHES = (
     "um.patch.multiple('flax.linen', relu=f).start()",
     "unittest.mock.patch.object(nn.Dense, '__call__', f).start()",
     "on(nn, 'relu', f).start()",
+    "own = mock.patch.object; own(nn, 'relu', f).start()",
+    "partial(mock.patch.object, nn)('relu', f).start()",
     "mock.patch(TARGET, f).start()",
     "mock.patch(f'flax.linen.{name}', f).start()",
     "mock.patch('flax.linen.' + name, f).start()",
@@ -98,7 +101,7 @@ def _codes(line: str) -> list[tuple[str, int]]:
 
 @pytest.mark.parametrize("line", PATCHES)
 def test_it_is_said(line: str) -> None:
-    assert _codes(line) == [("NNX209", 15)]
+    assert _codes(line) == [("NNX209", 16)]
 
 
 @pytest.mark.parametrize("line", OTHERS)
