@@ -290,7 +290,7 @@ def _decide_class(
             failure = foreign.although(first, failure)
         elif name in analyser.bridging:
             if first is not None and first.code != "NNX124" and failure.code != "NNX150":
-                failure = _although_wrapped(first, failure)
+                failure = _although_wrapped(first, failure, plan)
             analyser.bridging.discard(name)
             analyser.forget(name, tried)
         elif tried:
@@ -344,10 +344,13 @@ def _more_telling(failure: Unmigratable, beyond: Unmigratable) -> Unmigratable:
     return beyond if failure.code == "NNX110" and beyond.code == "NNX138" else failure
 
 
-def _although_wrapped(first: Unmigratable, failure: Unmigratable) -> Unmigratable:
+def _although_wrapped(first: Unmigratable, failure: Unmigratable, plan: Plan) -> Unmigratable:
     """Why a class stays Linen that contains one which could be wrapped, but for what follows from its result."""
     if failure.reason in first.reason:
         return first
+    inner = plan.classes.get(first.inner)
+    if inner is not None and inner.outcome is Outcome.NATIVE:  # by now, as it wraps what it contains
+        return failure
     found = Unmigratable(first.code, f"{first.reason}; and although it can be wrapped: {failure.reason}", first.node)
     found.inner = first.inner
     return found
