@@ -272,7 +272,7 @@ def added_value(text: ClassText, site: Site, added: AddedArgument, argument: str
     if added.call:
         raise Unmigratable("NNX127", f"{name} is handed modules, here and by code outside of modules", site.node)
     if added.whole:
-        why = f"`{added.name}` of {name} is what it is first called with"
+        why = f"`{added.name}` of {name} is what it is first called with, which the constructor does not have"
         raise asking.lacking(Unmigratable("NNX110", why, site.node), site, argument)
     if site.call is None or summary is None:
         raise Unmigratable("NNX110", f"{name} is never called where its `{added.name}` could be seen", site.node)
