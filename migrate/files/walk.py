@@ -119,10 +119,11 @@ class _Tracked:
             return frozenset()
         import subprocess
 
-        # No file monitor: a checkout's own settings must not run programs.
+        # No file monitor: a checkout's settings must not run programs. Nor the repository that a hook's environment names.
+        around = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
         command = ["git", "-c", "core.fsmonitor=false", "ls-files", "-z", "--cached", "--ignored", "--exclude-standard"]
         try:
-            said = subprocess.run(command, cwd=self._root, capture_output=True, timeout=60, check=True).stdout
+            said = subprocess.run(command, cwd=self._root, env=around, capture_output=True, timeout=60, check=True).stdout
         except (OSError, subprocess.SubprocessError):
             return frozenset()  # no git, or not its files to read
         names = (os.fsdecode(name) for name in said.split(b"\0"))

@@ -28,7 +28,7 @@ _WALKS = frozenset({"enumerate", "zip", "reversed"})
 
 
 @functools.lru_cache(maxsize=16384)
-def groups_of(function: ast.AST) -> dict[str, frozenset[str]]:
+def _groups(function: ast.AST) -> dict[str, frozenset[str]]:
     """Name → the names of a function that may be the same object, by its assignments and loops."""
     found: dict[str, frozenset[str]] = {}
     for node in subtree(function):
@@ -49,6 +49,15 @@ def groups_of(function: ast.AST) -> dict[str, frozenset[str]]:
             names |= set(stored(target)) - {"self"}
             group = frozenset(names).union(*[found.get(name, frozenset()) for name in names])
             found.update(dict.fromkeys(group, group))
+    return found
+
+
+def with_others(functions: Iterable[ast.AST], names: Iterable[str]) -> frozenset[str]:
+    """The names, and all that may be the same objects in functions within one another."""
+    found = frozenset(names)
+    for function in functions:
+        groups = _groups(function)
+        found = found.union(*[groups.get(name, frozenset()) for name in found])
     return found
 
 
@@ -129,8 +138,7 @@ def changed_parameters(function: ast.FunctionDef | ast.Lambda) -> frozenset[str]
             found |= mutation.changed_names(node)
         if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
             found |= {node.target.id} if not isinstance(node.value, ast.Tuple | ast.Constant) else set()
-    groups = groups_of(function)
-    return frozenset(found).union(*[groups.get(name, frozenset()) for name in found])
+    return with_others([function], found)
 
 
 @functools.lru_cache(maxsize=16384)
@@ -171,29 +179,20 @@ def forget_others(run: Any, statement: ast.stmt, env: Any) -> None:
     changed = mutation.changed_names(statement) | _grown(statement, env)
     if not changed:
         return
-    others: set[str] = set()
-    for function in run.active:
-        groups = groups_of(function)
-        others = others.union(*[groups.get(name, frozenset()) for name in changed | others])
-    forget(run, others - changed, env)
+    forget(run, with_others(run.active, changed) - changed, env)
 
 
 def forget_given(run: Any, function: ast.FunctionDef | ast.Lambda, arguments: dict[str, ast.expr], env: Any) -> None:
     """After the call of a function that changes its arguments: nothing is known of what was given for them."""
     changed = changed_parameters(function)
     names = {n for p, given in arguments.items() if p in changed for n in held(given)}
-    for active in run.active:
-        groups = groups_of(active)
-        names = names.union(*[groups.get(name, frozenset()) for name in names])
-    forget(run, names, env)
+    forget(run, with_others(run.active, names), env)
 
 
 def forget_around(run: Any, function: ast.FunctionDef | ast.Lambda, env: Any) -> None:
     """After the call of a function in a method: nothing is known of the lists and dicts around it whose items it sets."""
-    names = set(_set_around(function))
-    for groups in map(groups_of, run.active if names else ()):
-        names = names.union(*[groups.get(name, frozenset()) for name in names])
-    forget(run, names, env)
+    names = _set_around(function)
+    forget(run, with_others(run.active if names else (), names), env)
 
 
 def forget(run: Any, names: Iterable[str], env: Any) -> None:
@@ -222,4 +221,4 @@ def _is_list_of_modules(value: Value) -> bool:
     return isinstance(value, Tup) and all(isinstance(item, Module | ModuleField | Either) for item in value.items)
 
 
-__all__ = ["changed_parameters", "forget", "forget_around", "forget_given", "forget_others", "groups_of", "held", "stored"]
+__all__ = ["changed_parameters", "forget", "forget_around", "forget_given", "forget_others", "held", "stored", "with_others"]

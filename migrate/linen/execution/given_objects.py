@@ -23,6 +23,9 @@ from . import aliases
 
 _SIMPLE = (ast.Expr, ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Delete, ast.Return)
 _CHANGE_FIRST = frozenset({"copyto", "fill_diagonal", "place", "put", "put_along_axis", "putmask", "shuffle"})
+_OF_OPERATOR = frozenset({"setitem", "iadd", "isub", "imul", "itruediv", "iconcat"})
+_OF_ARRAYS = frozenset({"partition", "put", "resize", "itemset", "setfield", "byteswap"})  # methods of NumPy's arrays
+_OF_ARRAYS |= {f"__{name}__" for name in _OF_OPERATOR}
 _NUMBERS = frozenset({"int", "float", "len", "bool", "str", "numpy.prod", "numpy.ndim", "numpy.size"})
 _MAX_DEPTH = 4  # functions that hand their arguments on
 
@@ -41,11 +44,11 @@ def check(run: Any, statement: ast.stmt, env: Any) -> frozenset[str]:
     changed |= by_calls
     for name in changed:
         loop = _loop_of_all_passes(name, statement, env)
-        if loop is not None and (run.in_setup or _is_of_numpy(run, _same(run, {name}), statement, env)):
+        if loop is not None and (run.in_setup or _is_of_numpy(run, {name}, statement, env)):
             run.unsteady[name] = loop
     if not changed or not made:
         return by_calls
-    others = _same(run, changed)
+    others = aliases.with_others(run.active, changed)
     given = [
         (site, field, bound, names)
         for site in run.sites
@@ -59,7 +62,7 @@ def check(run: Any, statement: ast.stmt, env: Any) -> frozenset[str]:
             affected = held is not None and held.value is bound.abs.value
         else:  # an item or a view of it, or another name: `cfg["mask"]` stays the same object where `cfg` has another one
             affected = not names.isdisjoint(others)
-            affected = affected and (isinstance(bound.node, ast.Name) or _is_of_numpy(run, others, statement, env))
+            affected = affected and (isinstance(bound.node, ast.Name) or _is_of_numpy(run, changed, statement, env))
         if affected:
             owner = site.target.rpartition(".")[2]
             what = f"`{ast.unparse(statement)}` changes `{field}` of {owner}, which has been made"
@@ -93,15 +96,6 @@ def _held(node: ast.expr) -> frozenset[str]:
     return aliases.held(node)
 
 
-def _same(run: Any, names: frozenset[str] | set[str]) -> frozenset[str]:
-    """The names, and all that may be the same objects."""
-    found = frozenset(names)
-    for function in run.active:
-        groups = aliases.groups_of(function)
-        found = found.union(*[groups.get(name, frozenset()) for name in found])
-    return found
-
-
 def _grown(run: Any, statement: ast.stmt, env: Any) -> frozenset[str]:
     """`factors += 4` and `cfg.factors += 4` of a NumPy array or a list, which stays the same object."""
     if not isinstance(statement, ast.AugAssign):
@@ -111,11 +105,12 @@ def _grown(run: Any, statement: ast.stmt, env: Any) -> frozenset[str]:
     if held is None:
         return frozenset()
     listed = isinstance(statement.target, ast.Name) and isinstance(held.value, Tup) and held.value.kind == "list"
-    return frozenset({name}) if listed or _is_of_numpy(run, _same(run, {name}), statement, env) else frozenset()
+    return frozenset({name}) if listed or _is_of_numpy(run, {name}, statement, env) else frozenset()
 
 
 def _is_of_numpy(run: Any, names: set[str] | frozenset[str], statement: ast.stmt, env: Any) -> bool:
-    """Does the function assign what NumPy gives to one of the names, or take it as such?"""
+    """Does the function assign what NumPy gives to one of the names, or to another for the same, or take it as such?"""
+    names = aliases.with_others(run.active, names)
     scope = next((a for a in env.source.ancestors(statement) if isinstance(a, ast.FunctionDef)), None)
     for node in subtree(scope) if scope is not None else ():
         if isinstance(node, ast.arg) and node.arg in names and node.annotation is not None:
@@ -146,7 +141,9 @@ def _calls(statement: ast.stmt) -> tuple[ast.Call, ...]:
 
 @functools.lru_cache(maxsize=16384)
 def _handed(call: ast.Call) -> frozenset[str]:
-    return frozenset().union(*[aliases.held(a) for a in (*call.args, *[k.value for k in call.keywords])])
+    found = frozenset().union(*[aliases.held(a) for a in (*call.args, *[k.value for k in call.keywords])])
+    changing = isinstance(call.func, ast.Attribute) and call.func.attr in _OF_ARRAYS
+    return found | aliases.held(call.func.value) if changing else found  # type: ignore[attr-defined]
 
 
 def _changed_by_calls(run: Any, statement: ast.stmt, made: bool, env: Any) -> frozenset[str]:
@@ -157,7 +154,7 @@ def _changed_by_calls(run: Any, statement: ast.stmt, made: bool, env: Any) -> fr
         if not made and not any(env.is_local(name) for name in handed):
             continue
         sure, maybe = _changed_by_call(run, env.source, call)
-        found |= sure | {name for name in maybe if _is_of_numpy(run, _same(run, {name}), statement, env)}
+        found |= sure | {name for name in maybe if _is_of_numpy(run, {name}, statement, env)}
     return found
 
 
@@ -165,9 +162,12 @@ def _changed_by_call(run: Any, source: SourceFile, call: ast.Call, depth: int = 
     """Names of objects that a call changes in place; and those that it does where they are NumPy's, by `a += 1`."""
     sure = {name for k in call.keywords if k.arg == "out" for name in aliases.held(k.value)}
     said = call.func.attr if isinstance(call.func, ast.Attribute) else ""
-    if said in _CHANGE_FIRST and call.args:
-        if said == "shuffle" or (run.project.qualname(source, call.func) or "").startswith("numpy."):
-            sure |= aliases.held(call.args[0])
+    name = run.project.qualname(source, call.func) or ""
+    first = said in _CHANGE_FIRST and (said == "shuffle" or name.startswith("numpy."))
+    if call.args and (first or name.rpartition(".")[::2] in {("operator", one) for one in _OF_OPERATOR}):
+        sure |= aliases.held(call.args[0])
+    if isinstance(call.func, ast.Attribute) and said in _OF_ARRAYS:
+        return frozenset(sure), aliases.held(call.func.value)
     found = called_function(run, source, call.func) if depth < _MAX_DEPTH else None
     if found is None:
         return frozenset(sure), frozenset()
@@ -188,9 +188,7 @@ def _changed_parameters(run: Any, home: SourceFile, function: Function, depth: i
             handed, counted = _changed_by_call(run, home, inner, depth + 1)
             changed |= handed
             grown |= counted
-        groups = aliases.groups_of(function)
-        surely, perhaps = (names.union(*[groups.get(n, ()) for n in names]) for names in (changed, grown))
-        known[function] = frozenset(surely), frozenset(perhaps)
+        known[function] = aliases.with_others([function], changed), aliases.with_others([function], grown)
     return known[function]
 
 

@@ -356,7 +356,7 @@ class LoopExecution(Expressions):
         names = dim.dependencies()
         if not names:
             return dim
-        if _is_enumerate(iterator) and isinstance(target, ast.Tuple) and len(target.elts) == 2:
+        if chains.is_enumerated(iterator) and isinstance(target, ast.Tuple) and len(target.elts) == 2:
             assert isinstance(iterator, ast.Call)  # of the items alone: the number of the last one is not asked for
             target, iterator = target.elts[1], iterator.args[0]
             iterated = self.evaluated[iterator]
@@ -582,16 +582,6 @@ def _grew(before: Value, after: Value, changing: set[str]) -> bool:
     """Is it a list that grew in a loop, by items of one kind in every iteration?"""
     element = grown(before, after)
     return element is not None and not dependencies_of(element) & changing
-
-
-def _is_enumerate(iterator: ast.expr) -> bool:
-    return (
-        isinstance(iterator, ast.Call)
-        and isinstance(iterator.func, ast.Name)
-        and iterator.func.id == "enumerate"
-        and bool(iterator.args)
-        and not isinstance(iterator.args[0], ast.Starred)
-    )
 
 
 def _no_iterator(env: Env) -> Localized:

@@ -214,15 +214,19 @@ def item(run: Any, value: Chain, key: Value) -> Value:
 
 def listed(run: Any, iterator: ast.expr, iterated: Abs) -> tuple[Value, bool] | None:
     """(the list, is it counted) of a loop over one of these, or over its enumeration; None for another loop."""
-    counted = isinstance(iterator, ast.Call) and isinstance(iterator.func, ast.Name) and iterator.func.id == "enumerate"
-    value = iterated.value
-    if counted and isinstance(iterator, ast.Call) and len(iterator.args) == 1 and iterator.args[0] in run.evaluated:
-        value = run.evaluated[iterator.args[0]].value
+    counted = is_enumerated(iterator)
+    inner = iterator.args[0] if isinstance(iterator, ast.Call) and counted and len(iterator.args) == 1 else iterator
+    value = run.evaluated[inner].value if inner is not iterator and inner in run.evaluated else iterated.value
     if isinstance(value, Chain) or (isinstance(value, Repeated) and (isinstance(value.element, Cycle) or value.under)):
         return value, counted
-    inner = iterator.args[0] if counted and isinstance(iterator, ast.Call) and len(iterator.args) == 1 else iterator
     together = _zipped(run, inner)
     return (together, counted) if together is not None else None
+
+
+def is_enumerated(iterator: ast.expr) -> bool:
+    """`enumerate(layers)`, `enumerate(layers, 1)`"""
+    named = isinstance(iterator, ast.Call) and isinstance(iterator.func, ast.Name) and iterator.func.id == "enumerate"
+    return named and bool(iterator.args) and not isinstance(iterator.args[0], ast.Starred)  # type: ignore[attr-defined]
 
 
 def _zipped(run: Any, iterator: ast.expr) -> Chain | None:
@@ -295,6 +299,7 @@ __all__ = [
     "Cycle",
     "appended",
     "extended",
+    "is_enumerated",
     "item",
     "joined",
     "listed",

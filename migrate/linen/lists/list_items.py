@@ -14,7 +14,7 @@ from ...trees import subtree
 from ..values.arguments import stored_names
 from ..values.dims import Atom, Dim
 from ..values.merging import dependencies_of, map_dims
-from ..values.sites import CallRecord, For, Repeated, Site, Static, Unmigratable
+from ..values.sites import CallRecord, For, Local, Repeated, Site, Static, Unmigratable, steps_of
 from ..values.values import Array, Int, Tup, Unknown, Value
 from .left_out import is_last, left_out
 from .left_out import passes as passes_of
@@ -30,12 +30,16 @@ def check_call(run: Any, site: Site, node: ast.Call, record: CallRecord, env: An
         _check_single(run, site, record)
         return
     _note_passes(run, site, node, env)
-    runs = {name: text for loop in site.loops for name, text in what_runs(loop).items()}
+    runs = {name: text for loop in site.loops for name, text in _of_pass(site, loop).items()}
     given = [v for v in (*record.args, *record.keywords.values()) if isinstance(v, Array)]
     changing = frozenset().union(*[dependencies_of(v) for v in given])
     picked = _is_picked(run, site, node, env)
     if run.trial and not site.in_setup:
         return  # the loops may yet be joined: see `list_loops`
+    left = _left(run, site) & frozenset().union(*[dependencies_of(v) for v in (*record.args, *record.keywords.values())])
+    if left:
+        reason = f"sizes of a list of modules are said by `{min(left)}`, which the loop that makes the list changes"
+        raise Unmigratable("NNX114", reason, node)
     for name in changing & pass_names(run):
         runs |= _under_its_name(run, site, name)
         if picked or name not in runs or run.list_scopes.get(name, runs[name]) != runs[name]:
@@ -242,14 +246,23 @@ def _is_outside(run: Any, site: Site) -> bool:
 
 def pass_names(run: Any) -> frozenset[str]:
     """The names that say, for the items of a list, in which pass of a loop they were made; not those of open loops."""
-    loops = {loop for site in run.sites for loop in site.loops if _is_outside(run, site)}
+    items = [site for site in run.sites if _is_outside(run, site)]
     open_names = {name for loop in run.loops for name in what_runs(loop)}
-    return frozenset(name for loop in loops for name in what_runs(loop)) - open_names
+    return frozenset(name for site in items for loop in site.loops for name in _of_pass(site, loop)) - open_names
+
+
+def _of_pass(site: Site, loop: For) -> dict[str, str]:
+    """Each name that says in which pass an item was made: those that the loop binds, and in setup those that it changes."""
+    changed = stored_names(loop.node) - what_runs(loop).keys() if site.in_setup else ()
+    return {**what_runs(loop), **dict.fromkeys(changed, f"line {loop.node.iter.lineno}")}
 
 
 def given_back(run: Any, site: Site, node: ast.Call, result: Value, env: Any) -> Value:
     """What a call of an item gives: the sizes of an item that is picked are those of its place in the list, if known."""
-    if run.in_setup or not _is_outside(run, site) or not _is_picked(run, site, node, env):
+    if run.in_setup or not _is_outside(run, site):
+        return result
+    result = without(result, _left(run, site))
+    if not _is_picked(run, site, node, env):
         return result
     names = {name for loop in site.loops for name in what_runs(loop)}
     lost = False
@@ -264,6 +277,14 @@ def given_back(run: Any, site: Site, node: ast.Call, result: Value, env: Any) ->
 
     found = map_dims(result, change)
     return without(found, frozenset(names)) if lost else found
+
+
+def _left(run: Any, site: Site) -> frozenset[str]:
+    """Names to which the loops that made an item give values of their own: behind these they hold others, `ch *= 2`."""
+    if run.trial or site.in_setup:
+        return frozenset()  # the loops may yet be joined: see `list_loops`; setup's own follow the sizes
+    loops = [loop for loop in site.loops if run.joined_loops.get(loop, loop) not in run.loops]
+    return frozenset().union(*[s.names for loop in loops for s in steps_of(loop.body) if isinstance(s, Local)])
 
 
 def without(value: Value, names: frozenset[str]) -> Value:

@@ -32,7 +32,7 @@ from ..values.sites import (
 )
 from ..values.values import Tup, Value
 from ..values.wrappers import is_wrapper
-from .chains import Cycle
+from .chains import Cycle, is_enumerated
 from .conditional_items import unconditional
 from .loop_names import hidden_by
 
@@ -120,7 +120,7 @@ def followed(
     held = [*([For(node, ast.unparse(target), own, Block(), env.source, counter)] if own is not None else []), *loops]
     names = defined_in(loops)
     same = {loop.index for loop in loops} & {counter}  # they count alike
-    if over is not None and isinstance(target, ast.Tuple) and len(target.elts) == 2:  # of `enumerate`: no size is said by it
+    if over is not None and is_enumerated(iterator) and isinstance(target, ast.Tuple):  # no size is said by its number
         same |= set(_stored([target.elts[0]]))
     stored = _stored(body) if own is not None else _stored([node.target]) - same | _stored(body)
     joined = _joined(held, iterator)

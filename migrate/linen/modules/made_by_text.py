@@ -8,13 +8,8 @@ from ...catalog import layers
 from ...source import SourceFile
 from ...trees import subtree
 from ..project.index import Project
+from ..values.called_functions import function_of
 from . import detached_cells
-
-
-def function_of(project: Project, source: SourceFile, node: ast.expr) -> tuple[SourceFile, ast.FunctionDef] | None:
-    """The function of the project that a name means."""
-    found = project.definition(project.qualname(source, node) or "")
-    return (found[0], found[1]) if found is not None and isinstance(found[1], ast.FunctionDef) else None
 
 
 def method_of(project: Project, qualname: str) -> tuple[SourceFile, ast.FunctionDef, str] | None:
@@ -93,4 +88,4 @@ def _is_whole_model(source: SourceFile, function: ast.FunctionDef | ast.Lambda, 
     return any(n.value is node or (isinstance(held, ast.Name) and ast.unparse(n.value) == held.id) for n in used)
 
 
-__all__ = ["function_of", "kind_of", "makes_modules", "method_of"]
+__all__ = ["kind_of", "makes_modules", "method_of"]

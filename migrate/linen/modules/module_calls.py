@@ -26,7 +26,7 @@ from ..values.environment import Env
 from ..values.kind_results import agreed, of_layer
 from ..values.late_makes import called_late
 from ..values.mapped_axes import drop_axes, handed_on, insert_axes, mapped_size
-from ..values.merging import Choice, Either, dependencies_of, merge_by
+from ..values.merging import Choice, Either, merge_by
 from ..values.nothing_made import GivesBack
 from ..values.presence import Step, merged_call
 from ..values.sites import (
@@ -35,7 +35,6 @@ from ..values.sites import (
     CallRecord,
     Function,
     Lifted,
-    Local,
     Module,
     ModuleField,
     Repeated,
@@ -43,7 +42,6 @@ from ..values.sites import (
     Static,
     Table,
     Unmigratable,
-    steps_of,
 )
 from ..values.values import Array, Const, Global, Int, Lead, NeedsRank, Shape, ShapeOf, Text, Tup, Unknown, Value
 from . import foreign, handed_keywords, layer_calls, own_methods, scanned_carries
@@ -160,7 +158,6 @@ def call_module(run: Any, module: Value, method: str, node: ast.Call, env: Any, 
         known = all_but_last.of_last(run, site, node, CallRecord(tuple(args), keywords))
         check_call(run, site, node, known, env)
         known = scanned_carries.with_width(run, site, node, known, env)
-        _check_names_of_passes(run, site, node, known)
     site.calls.append((node, method, env))
     site.renders.setdefault(OPEN, run.open_conditions)
     if known is not None and site.kind == "class":
@@ -182,18 +179,6 @@ def call_module(run: Any, module: Value, method: str, node: ast.Call, env: Any, 
         result = rotated(site.target, [*known.args, *known.keywords.values()], result)
         result = attended_by(run, site, method, known, result)
     return Abs(result, False, arguments.flags)
-
-
-def _check_names_of_passes(run: Any, site: Site, node: ast.Call, call: CallRecord | None) -> None:
-    """Refuse sizes said by names that mean something else in the loop which has made the module: `ch *= 2` in there."""
-    if call is None or run.trial:
-        return
-    over = [loop for loop in site.loops if run.joined_loops.get(loop, loop) not in run.loops]
-    left = {name for loop in over for step in steps_of(loop.body) if isinstance(step, Local) for name in step.names}
-    said = frozenset().union(*[dependencies_of(value) for value in (*call.args, *call.keywords.values())]) if left else left
-    if said & left:
-        reason = f"sizes of a list of modules are said by `{min(said & left)}`, which the loop that makes the list changes"
-        raise Unmigratable("NNX114", reason, node)
 
 
 _ARRAYS = frozenset({"np.ndarray", "numpy.ndarray", "jnp.ndarray", "jax.numpy.ndarray", "jax.Array", "chex.Array"})

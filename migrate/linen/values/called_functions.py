@@ -6,6 +6,7 @@ import ast
 from typing import Any
 
 from ...source import SourceFile
+from ..project.index import Project
 from .sites import Function
 
 
@@ -19,8 +20,13 @@ def called_function(
     if isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name) and function.value.id == "self":
         method = run.model.method(function.attr)
         return (method.source, method.node) if method is not None else None
-    found = run.project.definition(run.project.qualname(source, function) or "")
+    return function_of(run.project, source, function)
+
+
+def function_of(project: Project, source: SourceFile, node: ast.expr) -> tuple[SourceFile, ast.FunctionDef] | None:
+    """The function of the project that a name means."""
+    found = project.definition(project.qualname(source, node) or "")
     return (found[0], found[1]) if found is not None and isinstance(found[1], ast.FunctionDef) else None
 
 
-__all__ = ["called_function"]
+__all__ = ["called_function", "function_of"]

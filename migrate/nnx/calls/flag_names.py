@@ -24,6 +24,9 @@ _LOOPS = (ast.For, ast.While, ast.ListComp, ast.GeneratorExp, ast.SetComp, ast.D
 
 def words(run: Any, source: SourceFile, flag: ast.expr) -> Part:
     """The flag as it stands in the file, or as it reads in the words of the method that calls a function which says it."""
+    if any(isinstance(node, ast.NamedExpr) for node in subtree(flag)):
+        what = f"`{run.project.said(flag)}` names a value among a module's arguments, which move"
+        raise Unmigratable("NNX134", what, flag)
     return ast.unparse(flag) if flag in run.in_words else source.span(flag)
 
 

@@ -179,7 +179,7 @@ def _stored(writer: ClassWriter, fields: Iterable[Field]) -> set[str]:
                     if dropped and not any(k.contains(span) and k not in gone for k in kept_spans):
                         continue
                 kept.add(node.attr)
-    kept |= inheritance.read_by_plain_bases(writer.text, names)
+    kept |= kept_fields.read_by_plain_bases(writer.text, names)
     for other in writer.text.analyser.classes.derived(writer.model):
         kept |= {n.attr for n in of_kind(other.node, ast.Attribute) if n.attr in names}
     # What is handed in stays an attribute even where nothing reads it: Linen stores its variables there.

@@ -17,8 +17,7 @@ from ...linen.values.replacing import sayable
 from ...linen.values.sites import CallRecord, Site, Unmigratable
 from ...linen.values.values import Array, Shape, Value
 from ...source import SourceFile
-from ...trees import of_kind, subtree
-from ..fields.kept_fields import gives_whole
+from ...trees import subtree
 
 if TYPE_CHECKING:
     from .class_text import ClassText
@@ -249,21 +248,3 @@ def plain_bases(text: ClassText, models: Iterable[ClassModel]) -> Iterator[tuple
         source, node = definition[0], definition[1]
         yield source, node
         todo += [base for b in node.bases if (base := project.qualname(source, b)) is not None]
-
-
-def read_by_plain_bases(text: ClassText, names: set[str]) -> set[str]:
-    """Which of the fields `names` are read by classes that are no modules, where the class or one that derives from it
-    derives from them: mixins. One of another package may read all, and so may what one gives the module to.
-    """
-    found: set[str] = set()
-    for base in plain_bases(text, [*text.analyser.classes.derived(text.model), *text.model.mro()]):
-        if base is None or gives_whole(*base) or any(map(_by_computed_name, of_kind(base[1], ast.Call))):
-            return names
-        found |= {n.attr for n in subtree(base[1]) if isinstance(n, ast.Attribute)}
-    return found & names
-
-
-def _by_computed_name(node: ast.Call) -> bool:
-    """`getattr(self, name)`"""
-    asks = isinstance(node.func, ast.Name) and node.func.id in ("getattr", "hasattr") and len(node.args) > 1
-    return asks and not isinstance(node.args[1], ast.Constant)

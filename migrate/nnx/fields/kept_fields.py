@@ -11,10 +11,12 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...source import SourceFile
-from ...trees import of_kind
+from ...trees import of_kind, subtree
+from ..classes.inheritance import plain_bases
 
 if TYPE_CHECKING:
     from ...linen.project.classes import ClassModel
+    from ..classes.class_text import ClassText
     from ..classes.class_write import ClassWriter
 
 _ASKING = frozenset({"getattr", "hasattr", "attrgetter"})
@@ -44,7 +46,7 @@ def handed_on(model: ClassModel) -> bool:
     """May code that is not the class's own read fields of it?"""
     methods = [m for owner in model.mro() for m in owner.own_methods.values()]
     return any(not d.startswith(_READING_NOTHING) for m in methods for d in m.decorators) or any(
-        gives_whole(method.source, method.node) for method in methods
+        _gives_whole(method.source, method.node) for method in methods
     )
 
 
@@ -60,9 +62,7 @@ def under_other_names(writer: ClassWriter) -> dict[str, str]:
     }
     others = [*writer.model.mro(), *writer.text.analyser.classes.derived(writer.model)]
     elsewhere = {n.attr for c in others if c is not writer.model for n in of_kind(c.node, ast.Attribute)}
-    from ..classes import inheritance
-
-    of_mixins = inheritance.read_by_plain_bases(writer.text, made & writer.run.fields.keys())
+    of_mixins = read_by_plain_bases(writer.text, made & writer.run.fields.keys())
     found: dict[str, str] = {}
     for name in sorted(made & writer.run.fields.keys()):
         if name in writer.loaded or name in elsewhere | of_mixins or handed_on(writer.model):
@@ -74,7 +74,25 @@ def under_other_names(writer: ClassWriter) -> dict[str, str]:
     return found
 
 
-def gives_whole(source: SourceFile, code: ast.FunctionDef | ast.ClassDef) -> bool:
+def read_by_plain_bases(text: ClassText, names: set[str]) -> set[str]:
+    """Which of the fields `names` are read by classes that are no modules, where the class or one that derives from it
+    derives from them: mixins. One of another package may read all, and so may what one gives the module to.
+    """
+    found: set[str] = set()
+    for base in plain_bases(text, [*text.analyser.classes.derived(text.model), *text.model.mro()]):
+        if base is None or _gives_whole(*base) or any(map(_by_computed_name, of_kind(base[1], ast.Call))):
+            return names
+        found |= {n.attr for n in subtree(base[1]) if isinstance(n, ast.Attribute)}
+    return found & names
+
+
+def _by_computed_name(node: ast.Call) -> bool:
+    """`getattr(self, name)`"""
+    asks = isinstance(node.func, ast.Name) and node.func.id in ("getattr", "hasattr") and len(node.args) > 1
+    return asks and not isinstance(node.args[1], ast.Constant)
+
+
+def _gives_whole(source: SourceFile, code: ast.FunctionDef | ast.ClassDef) -> bool:
     """Does a method, or one of a class, give the module itself to something, or ask it for all that it has?"""
     parents = source.parents
     if any(node.attr in _WHOLE and _is_self(node.value) for node in of_kind(code, ast.Attribute)):
@@ -103,4 +121,4 @@ def _is_self(node: ast.AST) -> bool:
     return isinstance(node, ast.Name) and node.id == "self"
 
 
-__all__ = ["asked_by_name", "gives_whole", "handed_on", "under_other_names"]
+__all__ = ["asked_by_name", "handed_on", "read_by_plain_bases", "under_other_names"]

@@ -12,11 +12,12 @@ from ...catalog.functions import function as function_name
 from ...linen.execution import class_methods
 from ...linen.execution.type_tests import asked_classes
 from ...linen.modules import applied_models
-from ...linen.modules.made_by_text import function_of, makes_modules, method_of
+from ...linen.modules.made_by_text import makes_modules, method_of
 from ...linen.modules.self_calls import SELF_CALLS
 from ...linen.project.classes import PLAIN_DECORATORS, Field
 from ...linen.project.layer_fields import WHOLE
 from ...linen.project.plain_dataclasses import gives_fields
+from ...linen.values.called_functions import function_of
 from ...linen.values.sites import Factory, Site, Unmigratable
 from ...source import SourceFile
 from ...trees import of_kind, said, subtree

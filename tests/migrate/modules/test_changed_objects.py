@@ -11,7 +11,8 @@ from nnx_migrate import compat
 
 from .test_later_sizes import both, migrate
 
-HEAD = """import types
+HEAD = """import operator
+import types
 import numpy as np
 
 
@@ -38,6 +39,9 @@ class M(nn.Module):
   def more(self, a):
     a += 8
 
+  def put(self, a):
+    return a * 2
+
   @nn.compact
   def __call__(self, x):
 """
@@ -57,6 +61,9 @@ STAYS = {
     "in a method": "m = np.ones(3)\nb = Scale(m)\nself.more(m)\nreturn b(x)",
     "as what a function writes to": "m = np.ones(3)\nb = Scale(m)\nnp.add(m, 3, out=m)\nreturn b(x)",
     "by NumPy": "m = np.ones(3)\nb = Scale(m)\nnp.copyto(m, np.arange(3.0))\nreturn b(x)",
+    "by methods of its own": "m = np.arange(3.0)\nb = Scale(m)\nm.put(0, 9)\nm.partition(1)\nreturn b(x)",
+    "by an operator": "m = np.ones(3)\nb = Scale(m)\noperator.iadd(m, 2)\nreturn b(x)",
+    "by Python's own method": "m = np.ones(3)\nb = Scale(m)\nm.__setitem__(0, 2)\nreturn b(x)",
     "shuffled": "m = np.arange(3.0)\nb = Scale(m)\nnp.random.RandomState(1).shuffle(m)\nreturn b(x)",
     "of an object": "c = types.SimpleNamespace(m=np.ones(3))\nb = Scale(c.m)\nc.m += 4\nreturn b(x)",
     "of a dict": "c = {'m': np.ones(3)}\nb = Scale(c['m'])\nc['m'] += 4\nreturn b(x)",
@@ -73,6 +80,8 @@ NATIVE = {
     "a copy": "m = np.ones(3)\nb = Scale(m.copy())\nm += 4\nreturn b(x) + m",
     "before it is given, by a function": "m = np.ones(3)\nm += 4\nset_first(m)\nreturn Scale(m)(x)",
     "before it is given, by NumPy": "m = np.ones(3)\nnp.copyto(m, np.arange(3.0))\nreturn Scale(m)(x)",
+    "before it is given, by its own method": "m = np.ones(3)\nm.put(0, 9)\nreturn Scale(m)(x)",
+    "a method of that name which changes nothing": "m = np.ones(3)\nb = Scale(m)\ny = self.put(m)\nreturn b(x) + y",
     "before it is given, in a loop": "m = np.ones(3)\nfor _ in range(2):\n  m += 1\nreturn Scale(m)(x)",
     "a number of NumPy's": "n = int(np.prod(x.shape[1:]))\ny = Scale(n)(x)\nn += 1\nreturn y + Scale(n)(x)",
     "a number in each pass": "n = 1\nfor _ in range(2):\n  n += 1\n  x = Scale(n)(x)\nreturn x",
