@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from .diagnostics import Diagnostic, Severity
 from .edits import Conflict, EditSet, Part, Span
 from .plan import ClassPlan, Plan
-from .siblings import above, beside, imports_as_scripts_do, runs_alone, spelled
+from .siblings import Home, home, imports_as_scripts_do, runs_alone, spelled
 from .source import SourceFile
 from .suppression import Suppressions
 
@@ -159,15 +159,13 @@ class FileContext:
     def parity(self, part: str) -> str:
         """Text that means the helper `part` of the project's generated `linen_parity` module, which is imported."""
         self.parity_parts.add(part)
-        package, dot, _ = self.source.module.partition(".")
-        if self.source.is_package and not dot:
-            dot = "."
-        if self.is_script:
-            self.new_imports["linen_parity"] = f"{beside(self.project, self.source)}linen_parity"
-        else:
-            space = above(self.project, package) if dot else ""
-            self.new_imports["linen_parity"] = f"{space}{package}.linen_parity" if dot else "linen_parity"
+        self.new_imports["linen_parity"] = f"{self.parity_home.prefix}linen_parity"
         return f"linen_parity.{part}"
+
+    @functools.cached_property
+    def parity_home(self) -> Home:
+        """Where the generated module of this file stands; files that can share one are given it before they are finished."""
+        return home(self.project, self.source, self.is_script)
 
     @property
     def is_script(self) -> bool:

@@ -129,6 +129,7 @@ def _written(
     from .nnx import linen_copies, training
     from .nnx.classes import modules
     from .nnx.factories import outside_chains
+    from .nnx.generated import parity_files
 
     project, linen, plan, copies = decided.project, decided.linen, decided.plan, decided.copies
     contexts = {
@@ -141,14 +142,17 @@ def _written(
     training.write(linen, plan, linen_contexts)
     outside_chains.write_modules(plan, {context.source.path: context for context in linen_contexts.values()})
     rules = [rule for rule in all_rules().values() if rule.visitors]
+    for context in counted(contexts.values(), "applying rules"):
+        if not linen_copies.is_copy_module(context.source):  # made by an earlier run
+            apply_rules(context, [rule for rule in rules if context.options.selects(rule.code)])
+    parity_files.share_homes(contexts)
     results = []
     for name, context in counted(contexts.items(), "writing files"):
-        if linen_copies.is_copy_module(context.source):  # made by an earlier run
+        if linen_copies.is_copy_module(context.source):
             results.append(FileResult(context.source.path, context.source.text, context.source.text, []))
-            continue
-        apply_rules(context, [rule for rule in rules if context.options.selects(rule.code)])
-        results.append(_finish(context, project.exported.get(name, frozenset())))
-    created = modules.created_files(linen, plan, contexts)
+        else:
+            results.append(_finish(context, project.exported.get(name, frozenset())))
+    created = parity_files.parity_files(contexts)
     for context in linen_copies.copy_sources(linen, plan, copies, linen_contexts):
         apply_rules(context, [r for r in rules if context.options.selects(r.code) and linen_copies.applies(r.code)])
         created[context.source.path] = linen_copies.finish(context)

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import ast
 import weakref
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 
 from .source import SourceFile
 
@@ -18,6 +19,43 @@ if TYPE_CHECKING:
 _known: weakref.WeakKeyDictionary[Project, dict[str, str]] = weakref.WeakKeyDictionary()
 _imported: weakref.WeakKeyDictionary[Project, set[str]] = weakref.WeakKeyDictionary()
 _spaces: weakref.WeakKeyDictionary[Project, dict[str, str]] = weakref.WeakKeyDictionary()
+
+
+class Home(NamedTuple):
+    """A folder for a generated module, and what stands before the module's name where a file imports it ("pkg.")."""
+
+    folder: Path
+    prefix: str
+
+
+def home(project: Project | None, source: SourceFile, is_script: bool) -> Home:
+    """Where what is generated for the package of `source` stands: at its top, and beside a script."""
+    folder = source.path.parent
+    if is_script:
+        return _top_of_folders(folder, beside(project, source))
+    package, dot, _ = source.module.partition(".")
+    for _ in range(source.module.count(".") - (0 if source.is_package else 1)):
+        folder = folder.parent
+    return Home(folder, f"{above(project, package)}{package}." if dot or source.is_package else "")
+
+
+def _top_of_folders(folder: Path, prefix: str) -> Home:
+    """Of a folder that is imported as `prefix` ("pkg.models."), the top: the first with `__init__.py`, or the outermost."""
+    parts = prefix.split(".")[:-1]
+    if not all(parts) or not parts or folder.parts[-len(parts) :] != tuple(parts):
+        return Home(folder, prefix)
+    folders = [*reversed(list(folder.parents)[: len(parts) - 1]), folder]
+    at = next((i for i, each in enumerate(folders) if (each / "__init__.py").exists()), 0)
+    return Home(folders[at], ".".join(parts[: at + 1]) + ".")
+
+
+def home_seen_from(source: SourceFile, folder: Path, written: str) -> Home | None:
+    """`folder`, which is around `source`, for a file that imports that as `written`; None where this does not name it."""
+    package = tuple(written.split(".") if source.is_package else written.split(".")[:-1])
+    below = source.path.parent.relative_to(folder).parts
+    prefix = package[: len(package) - len(below)]
+    fits = prefix and package == (*prefix, *below) and folder.parts[-len(prefix) :] == prefix
+    return Home(folder, ".".join(prefix) + ".") if fits else None
 
 
 def beside(project: Project | None, source: SourceFile) -> str:

@@ -5,6 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from click.testing import CliRunner
 from nnx_migrate.migrate import siblings
 from nnx_migrate.migrate.cli import program
@@ -78,7 +79,7 @@ def test_folders_of_a_package_that_have_no_init_file(tmp_path: Path) -> None:
     (tmp_path / "pkg/common.py").write_text("SCALE = 2.0\n")
     (tmp_path / "pkg/proj/task/net.py").write_text(ATTENDS.format(imports="import pkg.common as common\n"))
     migrated(tmp_path)
-    assert "from pkg.proj.task import linen_parity\n" in (tmp_path / "pkg/proj/task/net.py").read_text()
+    assert "from pkg import linen_parity\n" in (tmp_path / "pkg/proj/task/net.py").read_text()
     run(tmp_path, "pkg.proj.task.net")
 
 
@@ -170,3 +171,72 @@ def test_modules_are_spelled_as_imports_spell_them() -> None:
     names = ("layers", "tables", "pkg.inner", "pkg.other", "main", "numpy")
     spelled = ("space.layers", "space.deep.tables", "pkg.inner", "pkg.other", "main", "numpy")
     assert tuple(siblings.spelled(project, name) for name in names) == spelled
+
+
+PROGRAM = """import jax
+from {module} import Net
+
+model = Net()
+variables = model.init(jax.random.key(0), jax.numpy.ones((1, 3, 4)))
+print(model.apply(variables, jax.numpy.ones((1, 3, 4))).shape, list(variables))
+"""
+
+
+def printed(folder: Path, script: str) -> str:
+    environment = {**os.environ, "PYTHONPATH": str(folder), "JAX_PLATFORMS": "cpu"}
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", script], cwd=folder, env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr[-800:]
+    return done.stdout
+
+
+@pytest.mark.parametrize("init", [True, False], ids=["package", "namespace"])
+def test_scripts_share_the_parity_module_of_the_package_that_they_import(tmp_path: Path, init: bool) -> None:
+    scripts = {"tests/net_test.py": "pkg.nets.attends", "bench/run.py": "pkg.nets.attends", "main.py": "pkg.nets"}
+    for name in ("pkg/nets", "tests", "bench"):
+        (tmp_path / name).mkdir(parents=True)
+    if init:
+        (tmp_path / "pkg/__init__.py").write_text("")
+    (tmp_path / "pkg/nets/__init__.py").write_text(f"from {'' if init else 'pkg.nets'}.attends import Net\n")
+    (tmp_path / "pkg/nets/attends.py").write_text(ATTENDS.format(imports=""))
+    for script, module in scripts.items():
+        (tmp_path / script).write_text(PROGRAM.format(module=module))
+    before = [printed(tmp_path, script) for script in scripts]
+    migrated(tmp_path)
+    home = "pkg" if init else "pkg/nets"
+    assert list(tmp_path.rglob("linen_parity.py")) == [tmp_path / home / "linen_parity.py"]
+    for script in scripts:
+        text = (tmp_path / script).read_text()
+        assert f"from {home.replace('/', '.')} import " in text and "import linen_parity" in text.replace("Net, ", "")
+    assert [printed(tmp_path, script) for script in scripts] == before
+    assert CliRunner().invoke(program, [str(tmp_path), "--check"]).exit_code == 0
+
+
+def test_a_script_does_not_take_the_parity_module_of_what_imports_it(tmp_path: Path) -> None:
+    (tmp_path / "models").mkdir()
+    (tmp_path / "models/__init__.py").write_text("import common\n")
+    (tmp_path / "models/attends.py").write_text(ATTENDS.format(imports=""))
+    common = "import jax\nfrom flax import linen as nn\nimport models\n\n\ndef make():\n    from models.attends import Net\n"
+    common += "    model = Net()\n    return model.init(jax.random.key(0), jax.numpy.ones((1, 3, 4)))\n"
+    (tmp_path / "common.py").write_text(common)
+    (tmp_path / "main.py").write_text("import common\nprint(sorted(common.make()))\n")
+    before = printed(tmp_path, "main.py")
+    migrated(tmp_path)
+    assert (tmp_path / "linen_parity.py").exists() and "\nimport linen_parity\n" in (tmp_path / "common.py").read_text()
+    assert printed(tmp_path, "main.py") == before
+
+
+def test_a_parity_module_that_an_earlier_run_imported_stays(tmp_path: Path) -> None:
+    (tmp_path / "pkg").mkdir()
+    (tmp_path / "pkg/__init__.py").write_text("")
+    (tmp_path / "pkg/attends.py").write_text(ATTENDS.format(imports=""))
+    migrated(tmp_path)
+    (tmp_path / "pkg/more.py").write_text(ATTENDS.format(imports=""))
+    text = "from pkg import linen_parity\n" + PROGRAM.format(module="pkg.more") + "print(linen_parity.__name__)\n"
+    (tmp_path / "main.py").write_text(text)
+    before = printed(tmp_path, "main.py")
+    migrated(tmp_path)
+    after = (tmp_path / "main.py").read_text()
+    assert after.count("import linen_parity") == 1 and "linen_parity.Functional(Net" in after.replace("\n    Net", "Net")
+    assert not (tmp_path / "linen_parity.py").exists() and printed(tmp_path, "main.py") == before

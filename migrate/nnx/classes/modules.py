@@ -564,11 +564,4 @@ def _name_variable_types(context: FileContext) -> None:
     context.edits.insert(source.line_span(first).start, written, order=-200)  # before a TODO of the class
 
 
-def created_files(project: Project, plan: Plan, contexts: dict[str, FileContext]) -> dict[Path, str]:
-    """Generated files by path: `linen_parity.py` beside the package that needs it."""
-    from ..generated.parity_files import parity_files
-
-    return parity_files(contexts)
-
-
-__all__ = ["created_files", "decide", "write"]
+__all__ = ["decide", "write"]

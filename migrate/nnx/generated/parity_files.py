@@ -2,23 +2,60 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import ast
+import collections
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from ...context import FileContext
+from ...siblings import Home, home_seen_from
 from . import parity
 
+_NAME = "linen_parity"
 
-def parity_path(context: FileContext) -> Path:
-    """The module stands at the top of the file's package, and beside a script."""
-    path = context.source.path
-    depth = context.source.module.count(".") + (1 if context.source.is_package else 0)
-    folder = path.parent
-    if context.is_script:
-        return folder / "linen_parity.py"
-    for _ in range(depth - 1):
-        folder = folder.parent
-    return folder / "linen_parity.py"
+
+def share_homes(contexts: Mapping[str, FileContext]) -> None:
+    """Tests and scripts that import a package which has a parity module use that, in place of one of their own.
+
+    What an earlier run imported stays.
+    """
+    asking = {name: context for name, context in contexts.items() if context.parity_parts}
+    used = collections.Counter(context.parity_home.folder for context in asking.values())
+    for name, context in asking.items():
+        known = context.source.names.imports.get(_NAME, "")
+        if known in contexts:
+            context.parity_home = Home(contexts[known].source.path.parent, known.removesuffix(_NAME))
+        elif not known and len(used) > 1:
+            homes = {home: used[home.folder] for home in _imported_homes(context, contexts) if used[home.folder]}
+            homes = {home: count for home, count in homes.items() if not _imports(contexts, home.folder, name)}
+            if homes:
+                context.parity_home = max(homes, key=lambda home: (homes[home], home.prefix))
+        context.new_imports[_NAME] = f"{context.parity_home.prefix}{_NAME}"
+
+
+def _imported_homes(context: FileContext, contexts: Mapping[str, FileContext]) -> Iterator[Home]:
+    """Homes of the files that a file imports whenever it is run, under the names by which it imports them."""
+    source = context.source
+    for stmt in source.tree.body:
+        if isinstance(stmt, ast.ImportFrom) and stmt.module and not stmt.level:
+            written = [name for alias in stmt.names for name in (f"{stmt.module}.{alias.name}", stmt.module)]
+        else:
+            written = [alias.name for alias in stmt.names] if isinstance(stmt, ast.Import) else []
+        for name in written:
+            found = contexts.get(source.resolve(name) if source.resolve is not None else name)
+            home = found and home_seen_from(found.source, found.parity_home.folder, name)
+            if home:
+                yield home
+
+
+def _imports(contexts: Mapping[str, FileContext], folder: Path, module: str) -> bool:
+    """Does a file below `folder` import a module, which then may not import what is there on its own account?"""
+    return any(
+        f"{dotted}.".startswith(f"{module}.")
+        for other in contexts.values()
+        if folder in other.source.path.parents
+        for dotted in (*other.source.names.imports.values(), *other.source.names.star_imports)
+    )
 
 
 def parity_files(contexts: Mapping[str, FileContext]) -> dict[Path, str]:
@@ -29,6 +66,6 @@ def parity_files(contexts: Mapping[str, FileContext]) -> dict[Path, str]:
     wanted: dict[Path, set[str]] = {}
     for context in contexts.values():
         if context.parity_parts:
-            wanted.setdefault(parity_path(context), set()).update(context.parity_parts)
+            wanted.setdefault(context.parity_home.folder / f"{_NAME}.py", set()).update(context.parity_parts)
     texts = {context.source.path: context.source.text for context in contexts.values()}
     return {path: parity.render(names, texts.get(path)) for path, names in wanted.items()}
