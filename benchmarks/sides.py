@@ -140,7 +140,7 @@ def construct(
             made = constructor(*positional, **keywords)
     if made is None or not hasattr(made, "init_module"):
         made = constructor(*positional, **keywords, **given)
-    if not isinstance(made, nnx.Module) and hasattr(made, "init_module"):
+    if hasattr(type(made), "init_module"):
         made = made.init_module({"params": jax.random.key(0), "dropout": jax.random.key(1)}, *args, **call)
     return made
 

@@ -12,7 +12,7 @@ import jax
 import numpy as np
 
 from . import causes, constants, drawing, numbers
-from .models import Call, LinenSide, NnxSide, abstract, abstract_key, is_array, leaks, programs
+from .models import Call, LinenSide, NnxSide, abstract, abstract_key, is_array, leaks, opened, programs
 from .proof import Program, Proof, prove
 from .report import Check, EquivalenceReport, NotEquivalent, Verdict
 from .specs import compare_specs
@@ -50,7 +50,8 @@ def check_equivalence(
         linen_module: an unbound Linen module.
         variables: its variables by collection, boxed or not, of the shapes that `init` gives; shapes alone
             (`jax.eval_shape(module.init, …)`) are enough for proofs.
-        nnx_module: the NNX module, concrete or abstract, or a function without arguments that makes it.
+        nnx_module: the NNX module, concrete or abstract, or a function without arguments that makes it; also a model of a
+            migrated program that is a `linen_parity.Functional`, or a function that makes one.
         args, kwargs: the call, of both sides; `nnx_args`, `nnx_kwargs` where the NNX call differs. Arrays may be
             `jax.ShapeDtypeStruct`s. Flags such as `train` are arguments like any other.
         rngs: streams that the Linen call draws from: names, or name → key.
@@ -83,6 +84,7 @@ def check_equivalence(
         method,
     )
     report = EquivalenceReport(name or type(linen_module).__name__)
+    nnx_module = opened(nnx_module, call)
     with in_context(mesh, rules):
         linen = LinenSide(linen_module, variables)
         nnx_side = NnxSide(nnx_module, list(linen.flat))

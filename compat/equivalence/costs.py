@@ -14,7 +14,7 @@ import jax
 
 from .api import in_context
 from .compare import label_text
-from .models import Call, LinenSide, NnxSide, programs
+from .models import Call, LinenSide, NnxSide, opened, programs
 from .proof import Program
 from .specs import linen_specs, nnx_specs
 
@@ -64,7 +64,7 @@ def module_costs(
     found = {}
     with in_context(mesh, rules):
         linen = LinenSide(linen_module, variables)
-        native = NnxSide(nnx_module, list(linen.flat))
+        native = NnxSide(opened(nnx_module, call), list(linen.flat))
         places: Any = (None, None)
         if mesh is not None:
             axes = tuple(mesh.axis_names)

@@ -199,6 +199,31 @@ def without_sown(model: Any) -> Any:
     return bare
 
 
+def opened(model: Any, call: Call) -> Any:
+    """What `NnxSide` takes, of what may be, or be made as, a `Functional` of a migrated program's `linen_parity`.
+
+    That is a model with `init` and `apply`, which has its sizes from a call's arguments: its module is made for this call.
+    """
+    from flax import nnx
+
+    if isinstance(model, nnx.Module) and not _is_functional(model):
+        return model
+    args = call.args if call.nnx_args is None else call.nnx_args
+    kwargs = call.kwargs if call.nnx_kwargs is None else call.nnx_kwargs
+
+    def make() -> Any:
+        made = model if _is_functional(model) else model()
+        keys = {name: jax.random.key(i) for i, name in enumerate(("params", *call.rngs))}
+        return made.init_module(keys, *args, **kwargs) if _is_functional(made) else made
+
+    return make
+
+
+def _is_functional(model: Any) -> bool:
+    """By its type: it says that it is of the class that it makes."""
+    return hasattr(type(model), "init_module")
+
+
 def make_abstract(create: Callable[[], Any]) -> tuple[Any, Any, dict[Path, Path]]:
     """Graph definition and abstract state of what `create()` makes, and Linen's paths of what is shared in it.
     Annotations are read, not applied: no mesh is needed.

@@ -48,6 +48,14 @@ def test_brackets_within_brackets() -> None:
     assert lines[:3] == ["x = outer(", "    inner(", f"        {LONG},"] and max(map(len, lines)) <= 100
 
 
+def test_a_comment_stays_behind_the_last_bracket() -> None:
+    assert _shortened(f"x = f({LONG}, {LONG}, {LONG}, {LONG})(y)  # why, and '(what)' for\n").splitlines() == [
+        "x = f(",
+        *[f"    {LONG},"] * 4,
+        ")(y)  # why, and '(what)' for",
+    ]
+
+
 def test_the_brackets_of_what_is_called_come_first_where_it_is_too_long() -> None:
     assert _shortened(f"one = merge({LONG}, {LONG}, {LONG})(x, train=False, deterministic=True)\n").splitlines() == [
         "one = merge(",
@@ -59,7 +67,8 @@ def test_the_brackets_of_what_is_called_come_first_where_it_is_too_long() -> Non
 @pytest.mark.parametrize(
     "line",
     [
-        f"x = f({LONG}, {LONG}, {LONG}, {LONG})  # a comment that belongs to the line",
+        f"x = f({LONG}, {LONG}, {LONG}, {LONG})  # type: ignore",
+        f"x = f({LONG}, {LONG})  # a comment of more than {LONG}, and {LONG}, and {LONG}, and {LONG}",
         f"# x = f({LONG}, {LONG}, {LONG}, {LONG})",
         f"x = {LONG} + {LONG} + {LONG} + {LONG}",
         f"x = f'{{g({LONG}, {LONG}, {LONG}, {LONG})}}'",

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import dataclasses
 import io
-import re
 import tokenize
 from typing import TYPE_CHECKING, Any
 
@@ -32,6 +31,7 @@ from ...trees import subtree
 from ..factories import field_kinds
 from ..setup import carried, setup_conditions
 from ..setup.called_when import called_when
+from ..text.comments import PRAGMA
 from ..text.text_parts import bare, is_name, whole
 from . import constructor_names, size_steps
 
@@ -169,9 +169,6 @@ def _emit_step(text: ClassText, step: Any, depth: int, live: set[str]) -> tuple[
     target = step.target.removeprefix("(").removesuffix(")")
     inner -= bound
     return [(depth, (f"for {target} in ", *iterator, ":")), *body], inner | live | text.needs
-
-
-PRAGMA = re.compile(r"#\s*(noqa|type:|pylint|pytype|pyright|mypy|fmt:|yapf|pragma|ruff|flake8|nnx-migrate)")
 
 
 def _comments(text: ClassText, site: Site) -> list[str]:

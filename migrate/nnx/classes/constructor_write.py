@@ -110,13 +110,15 @@ def write(writer: ClassWriter) -> None:
                 doc = [source.span(first)]
             else:
                 head = Span(head.start, begins or source.span(setup.node.body[1]).start)
-        comment = source.text[source.text.find(":", _signature_end(source, setup.node)) + 1 : opened]
+        comments = [source.text[source.text.find(":", _signature_end(source, setup.node)) + 1 : opened].strip()]
+        if doc and not begins:
+            comments.append(source.text[source.span(first).end : head.end].strip())
         inner = source.indent_of(first)
         opening: list[Part] = [*signature, newline, inner, *doc]
         for line in lines:
             opening += [*line, newline, inner]
-        if "#" in comment and not doc:
-            opening += [comment.strip(), newline, inner]
+        for comment in comments:
+            opening += [comment, newline, inner] if "#" in comment else []
         writer.put(head, *opening)
         tail = source.line_span(setup.node.body[-1]).end
         late = [*compact, *streams, *found]

@@ -14,6 +14,7 @@ from collections.abc import Collection, Container, Mapping, Sequence
 
 from ...source import SourceFile, lines_of
 from ...trees import children, parse_text, same_tree, subtree
+from ..text.comments import PRAGMA
 from .imports import Parsed
 
 _LEAST, _MOST = 100, 120  # characters that a line may have: as many as the file's own, within these
@@ -148,7 +149,10 @@ class _Breaker:
         # `merge(...)(x)`, where what is called is too long by itself: its own brackets may do.
         late = {n for n, bounds in self.nodes if _is_call_of_call(n) and len(before) + bounds[0] + 1 - start > self.limit}
         for node, bounds in sorted(self.nodes, key=lambda found: found[0] in late):
-            if bounds[0] < start or bounds[-1] >= end or "#" in self.line[bounds[-1] : end]:
+            if bounds[0] < start or bounds[-1] >= end:
+                continue
+            _, sign, comment = self.line[bounds[-1] : end].partition("#")  # a comment stays at the end
+            if sign and (after or PRAGMA.match(sign + comment) or len(text) - len(sign + comment) <= self.limit):
                 continue
             indent = text[: len(text) - len(text.lstrip())]
             alone = isinstance(node, ast.Tuple) and len(node.elts) == 1

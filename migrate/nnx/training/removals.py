@@ -7,10 +7,11 @@ which elements of a tuple are its own and go; the tuple is written when all of t
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from ...context import FileContext
-from ...edits import Conflict, Part, Span
+from ...edits import Conflict, Edit, Part, Span
+from ..text import comments
 from .rewrite import Rewrite, Unsupported
 
 _Edit = tuple[FileContext, Span, tuple[Part, ...]]
@@ -40,11 +41,31 @@ def commit(forms: Sequence[Rewrite], code: str) -> bool:
     try:
         for context, span, parts in insertions:
             context.insert(span.start, *parts, code=code)
+        for context, at, comment in _comments(replaced):
+            context.insert(at, comment, code=code)
         for context, span, parts in replaced:
             context.edits.replace(span, *parts, code=code)
     except Conflict:
         return False
     return True
+
+
+def _comments(replaced: Sequence[_Edit]) -> Iterator[tuple[FileContext, int, str]]:
+    """Lines for the comments that edits of a statement would lose, and where they go: above it."""
+    by_context: dict[FileContext, list[Edit]] = {}
+    for context, span, parts in replaced:
+        by_context.setdefault(context, []).append(Edit(span, parts))
+    for context, edits in by_context.items():
+        source = context.source
+        spans = [edit.span for edit in edits if edit.parts and "#" in source.text[edit.span.start : edit.span.end]]
+        for statement in ast.walk(source.tree) if spans else ():
+            if not isinstance(statement, ast.stmt) or isinstance(statement, comments.COMPOUND):
+                continue
+            at = source.line_span(statement).start
+            alone = not source.text[at : source.full_span(statement).start].strip()
+            if alone and any(source.span(statement).contains(span) for span in spans):
+                for said in comments.lost(source, statement, edits):
+                    yield context, at, f"{source.indent_of(statement)}{said}{source.newline}"
 
 
 def _tuples(forms: Sequence[Rewrite]) -> list[_Edit]:

@@ -17,7 +17,11 @@ zeros = nn.initializers.zeros
 
 class Part(nn.Module):
     width: int
-    def setup(self):
+    def setup(self):  # makes all
+        '''What it has.'''
+        # one layer,
+        # no more
+
         self.lin = nn.Dense(  # the one
             self.width,  # as wide
             kernel_init=nn.initializers.normal(
@@ -75,6 +79,8 @@ def test_every_comment_is_kept_once() -> None:
     after = result.files[0].after
     assert after is not None and {plan.outcome.value for plan in result.classes} == {"native"}
     assert _comments(after) == _comments(TEXT)
+    head = "        '''What it has.'''\n        # makes all\n        # one layer,\n        # no more\n"
+    assert head in after.replace("        self.width = width\n", "") and "        \n" not in after
     assert "        # the one\n        # as wide\n        self.lin = nnx.Linear(" in after
     again = migrate_project([SourceFile.parse(Path("m.py"), "m", after)])
     assert again.files[0].after == after
