@@ -7,6 +7,7 @@ predict({"params": params}, x)      →   predict(model, x)
 from __future__ import annotations
 
 import ast
+import contextlib
 from typing import TYPE_CHECKING
 
 from ...linen.flow.flow_values import WRAPPERS, Function, Method, Model, Symbol
@@ -27,6 +28,7 @@ class Jitted:
         self.statements: dict[ast.Assign, str] = {}
         self._names: set[Symbol] = set()
         self._attribute: tuple[ast.Assign, str] | None = None
+        self.called = False  # the function that the name of `_attribute` holds
         for call in form.flow.uses.calls(_JIT):
             method = form.flow.value(call)
             statement = form.parent(call)
@@ -66,13 +68,21 @@ class Jitted:
         statement, name = self._attribute
         return [(self._form.source(statement).module, self._form.function(statement), name)]
 
+    def drop(self) -> None:
+        """What is in the statements is seen to."""
+        for statement in self.statements:
+            self._form.dropped.update(subtree(statement))
+
     def write(self) -> None:
-        """The functions; and what is in the statements is seen to."""
+        """The functions, once all calls are written: one that stands for `model.apply`, which nothing calls, is none."""
         form = self._form
         for statement, name in self.statements.items():
+            if self._attribute is not None and statement is self._attribute[0] and not self.called:
+                with contextlib.suppress(Unsupported):
+                    form.delete(statement)
+                    continue
             jit = form.context(statement).name("flax.nnx.jit")
             form.replace(statement, f"{name} = {jit}(lambda module, *args, **kwargs: module(*args, **kwargs))")
-            form.dropped.update(subtree(statement))
 
     def name(self, call: ast.Call) -> str:
         """The function for a call of apply, "" where the module itself is called."""

@@ -54,6 +54,7 @@ def apply(form: _Native, call: ast.Call) -> None:
     if jitted and isinstance(call.func, ast.Name) and not inputs_alone:
         raise Unsupported(call, "a jitted call of apply that says more than inputs")
     if jitted and inputs_alone:
+        form.jitted.called = True
         form.replace(call, f"{jitted}({', '.join([name, *[''] * bool(kept)])}", *separated, ")")
         return
     if form.plan.sown:  # Linen drops what is sown where nobody asks for it

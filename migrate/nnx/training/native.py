@@ -189,13 +189,14 @@ class _Native(Rewrite):
         makers.write(self)
         state_makers.drop_arguments(self)
         handed_methods.write(self)
-        self.jitted.write()
+        self.jitted.drop()
         aux_results.write(self)
         lifted_apply.write(self)
         for node, value in self.uses:
             self._use(node, value)
         for function in self.functions.values():
             function.rewrite()
+        self.jitted.write()
         if self.state_class is not None and self.state_class.fields:
             state_fields.write_class(self, self.state_class)
 

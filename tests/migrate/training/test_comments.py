@@ -43,6 +43,8 @@ def main():
         ),
     )
 
+    net.apply = jax.jit(net.apply)
+
     @jax.jit
     def step(state, x):
         def loss(params):
@@ -78,6 +80,7 @@ def printed(text: str) -> str:
 def test_every_comment_is_kept_once_and_no_blank_line_is_left_over() -> None:
     after = migrate_project([SourceFile.parse(Path("m.py"), "m", TEXT)]).files[0].after
     assert after is not None and "Steps(net, " in after
+    assert "lambda" not in after  # nothing calls `net.apply` outside of the step
     assert comments(after) == comments(TEXT)
     assert "/ 8\n\n    net = Net(in_features=x.shape[-1], rngs=nnx.Rngs(jax.random.key(0)))\n    # as usual\n" in after
     assert printed(after) == printed(TEXT) and printed(TEXT).count("\n") == 3
