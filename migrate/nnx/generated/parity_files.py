@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from ...context import FileContext
-from ...siblings import Home, home_seen_from
+from ...siblings import Home, beside, home_seen_from
 from . import parity
 
 _NAME = "linen_parity"
@@ -20,6 +20,11 @@ def share_homes(contexts: Mapping[str, FileContext]) -> None:
     What an earlier run imported stays.
     """
     asking = {name: context for name, context in contexts.items() if context.parity_parts}
+    used = collections.Counter(context.parity_home.folder for context in asking.values())
+    for context in asking.values():  # the top of folders that are scripts' otherwise
+        folder = context.source.path.parent
+        if context.is_script and used[folder] > used[context.parity_home.folder]:
+            context.parity_home = Home(folder, beside(context.project, context.source))
     used = collections.Counter(context.parity_home.folder for context in asking.values())
     for name, context in asking.items():
         known = context.source.names.imports.get(_NAME, "")
