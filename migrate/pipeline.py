@@ -248,6 +248,7 @@ def _end(node: ast.AST) -> str:
 
 
 def _finish(context: FileContext, keep: frozenset[str]) -> FileResult:
+    from .nnx.generated.blank_lines import without_left_over
     from .nnx.generated.imports import with_imports
     from .nnx.generated.layout import shortened
     from .nnx.generated.quotes import quoted
@@ -260,6 +261,7 @@ def _finish(context: FileContext, keep: frozenset[str]) -> FileResult:
         if text != source.text or context.new_imports:
             known = with_imports(source, text, context.new_imports, keep=keep)
             text = shortened(source, quoted(source, simplified(source, known.text)), known)
+            text = without_left_over(source, text)
     except (Conflict, SyntaxError, RecursionError) as error:
         diagnostics.append(
             Diagnostic(
