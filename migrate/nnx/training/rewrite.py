@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import ast
 import copy
-import itertools
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from ...context import FileContext
 from ...diagnostics import defect
@@ -133,7 +132,7 @@ class Rewrite:
         self.edits.append((self.context(statement), Span(at, at), (source.indent_of(statement), *spans, "\n")))
 
     def delete(self, statement: ast.stmt) -> None:
-        """Take a statement out, with its line, and with the blank lines behind it as far as there are some before it."""
+        """Take a statement out, with its line."""
         source = self.source(statement)
         body = self.block(statement)
         if len(body) == 1:
@@ -143,10 +142,7 @@ class Rewrite:
         line = source.text[span.start : span.end]
         if ";" in line or source.text[span.start : source.full_span(statement).start].strip():
             raise Unsupported(statement, "a statement that shares its line")
-        before, behind = source.text[: span.start].splitlines(), source.text[span.end :].splitlines(keepends=True)
-        blank = _blank(reversed(before)) if statement is not body[0] else len(behind)
-        end = span.end + sum(len(line) for line in behind[: min(blank, _blank(behind))])
-        self.edits.append((self.context(statement), Span(span.start, end), ()))
+        self.edits.append((self.context(statement), span, ()))
         self.dropped.update(subtree(statement))
 
     def drop_annotation(self, function: ast.FunctionDef) -> None:
@@ -486,8 +482,3 @@ def obstacle(form: Rewrite) -> str:
     except Exception as error:
         return defect(error)
     return ""
-
-
-def _blank(lines: Iterable[str]) -> int:
-    """How many lines are blank before the first that is not."""
-    return sum(1 for _ in itertools.takewhile(lambda line: not line.strip(), lines))
