@@ -202,14 +202,14 @@ def test_scripts_share_the_parity_module_of_the_package_that_they_import(tmp_pat
     (tmp_path / "pkg/nets/attends.py").write_text(ATTENDS.format(imports=""))
     for script, module in scripts.items():
         (tmp_path / script).write_text(PROGRAM.format(module=module))
-    before = [printed(tmp_path, script) for script in scripts]
+    before = printed(tmp_path, "main.py")
     migrated(tmp_path)
     home = "pkg" if init else "pkg/nets"
     assert list(tmp_path.rglob("linen_parity.py")) == [tmp_path / home / "linen_parity.py"]
     for script in scripts:
         text = (tmp_path / script).read_text()
         assert f"from {home.replace('/', '.')} import " in text and "import linen_parity" in text.replace("Net, ", "")
-    assert [printed(tmp_path, script) for script in scripts] == before
+    assert {printed(tmp_path, script) for script in scripts} == {before}
     assert CliRunner().invoke(program, [str(tmp_path), "--check"]).exit_code == 0
 
 
@@ -240,3 +240,22 @@ def test_a_parity_module_that_an_earlier_run_imported_stays(tmp_path: Path) -> N
     after = (tmp_path / "main.py").read_text()
     assert after.count("import linen_parity") == 1 and "linen_parity.Functional(Net" in after.replace("\n    Net", "Net")
     assert not (tmp_path / "linen_parity.py").exists() and printed(tmp_path, "main.py") == before
+
+
+@pytest.mark.parametrize("both", [True, False])
+def test_a_package_shares_the_parity_module_of_another_as_a_whole(tmp_path: Path, both: bool) -> None:
+    for name in ("pkg", "apps"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "__init__.py").write_text("")
+    (tmp_path / "pkg/attends.py").write_text(ATTENDS.format(imports=""))
+    (tmp_path / "apps/one.py").write_text(PROGRAM.format(module="pkg.attends"))
+    imports = "from pkg.attends import Dense\n" if both else ""
+    (tmp_path / "apps/two.py").write_text(ATTENDS.format(imports=imports).replace("class Dense", "class Other"))
+    (tmp_path / "main.py").write_text("import apps.one\nfrom apps.two import Net\n")
+    before = printed(tmp_path, "main.py")
+    migrated(tmp_path)
+    homes = sorted(path.parent.name for path in tmp_path.rglob("linen_parity.py"))
+    assert homes == (["pkg"] if both else ["apps", "pkg"])
+    name = "from pkg import linen_parity\n" if both else "from apps import linen_parity\n"
+    assert all(name in (tmp_path / "apps" / file).read_text() for file in ("one.py", "two.py"))
+    assert printed(tmp_path, "main.py") == before

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import collections
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from ...context import FileContext
@@ -17,7 +17,7 @@ _NAME = "linen_parity"
 def share_homes(contexts: Mapping[str, FileContext]) -> None:
     """Tests and scripts that import a package which has a parity module use that, in place of one of their own.
 
-    What an earlier run imported stays.
+    So does a package, where all of its files that need one import the other package. What an earlier run imported stays.
     """
     asking = {name: context for name, context in contexts.items() if context.parity_parts}
     used = collections.Counter(context.parity_home.folder for context in asking.values())
@@ -26,16 +26,35 @@ def share_homes(contexts: Mapping[str, FileContext]) -> None:
         if context.is_script and used[folder] > used[context.parity_home.folder]:
             context.parity_home = Home(folder, beside(context.project, context.source))
     used = collections.Counter(context.parity_home.folder for context in asking.values())
+    groups: dict[object, list[FileContext]] = {}
     for name, context in asking.items():
         known = context.source.names.imports.get(_NAME, "")
         if known in contexts:
             context.parity_home = Home(contexts[known].source.path.parent, known.removesuffix(_NAME))
         elif not known and len(used) > 1:
-            homes = {home: used[home.folder] for home in _imported_homes(context, contexts) if used[home.folder]}
-            homes = {home: count for home, count in homes.items() if not _imports(contexts, home.folder, name)}
-            if homes:
-                context.parity_home = max(homes, key=lambda home: (homes[home], home.prefix))
+            groups.setdefault(name if context.is_script else context.parity_home.folder, []).append(context)
+    moved = [(group, _others(group, contexts, used)) for group in groups.values()]
+    for group, homes in moved:
+        shared = set.intersection(*({*found} for found in homes))
+        if shared:
+            folder = max(shared, key=lambda one: (used[one], str(one)))
+            for context, found in zip(group, homes, strict=True):
+                context.parity_home = found[folder]
+    for context in asking.values():
         context.new_imports[_NAME] = f"{context.parity_home.prefix}{_NAME}"
+
+
+def _others(
+    group: Sequence[FileContext], contexts: Mapping[str, FileContext], used: Mapping[Path, int]
+) -> list[dict[Path, Home]]:
+    """For each file, the homes of others that it could use, by their folders."""
+    found = []
+    for context in group:
+        homes = {home.folder: home for home in _imported_homes(context, contexts) if used.get(home.folder)}
+        homes.pop(context.parity_home.folder, None)
+        module = context.source.module
+        found.append({folder: home for folder, home in homes.items() if not _imports(contexts, folder, module)})
+    return found
 
 
 def _imported_homes(context: FileContext, contexts: Mapping[str, FileContext]) -> Iterator[Home]:
