@@ -323,10 +323,10 @@ class Execution(LoopExecution):
         for value in self.evaluated.values():
             if isinstance(value.value, NeedsRank):
                 found.update(value.value.arguments)
-            elif isinstance(value.value, Array) and value.value.shape.lead is not None:
-                if not value.value.shape.lead.known:
-                    found.update(value.value.shape.lead.needs)
-        return tuple(sorted(a for a in found if a.partition("[")[0] in self.arguments and a not in self.ranks.keys() | self.columns))
+            elif isinstance(value.value, Array) and (lead := value.value.shape.lead) is not None and not lead.known:
+                found.update(lead.needs)
+        wanted = found - self.ranks.keys() - self.columns
+        return tuple(sorted(a for a in wanted if a.partition("[")[0] in self.arguments))
 
     def asks_for_rank(self, argument: str, rank: int) -> bool:
         """Would a size be said otherwise, or not be known, without this rank of an argument: `x.shape[1]`?"""
