@@ -7,7 +7,7 @@ takes an example of it, which has the same default.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from ...linen.values.sites import Site
@@ -78,7 +78,7 @@ def _assigned(node: ast.AST, around: frozenset[str]) -> Iterator[tuple[set[str],
         yield from _assigned(child, around)
 
 
-def _names(nodes: list[ast.expr] | list[ast.keyword]) -> set[str]:
+def _names(nodes: Sequence[ast.AST]) -> set[str]:
     return {n.id for node in nodes for n in subtree(node) if isinstance(n, ast.Name)}
 
 
