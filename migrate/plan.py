@@ -31,6 +31,7 @@ class AddedArgument:
     origin: str
     whole: bool = False  # what the call is given, and not a size of it
     call: bool = False  # all that it is given, `(args, kwargs)`
+    default: str = ""  # of what the call may leave out: the constructor may, too
 
 
 @dataclasses.dataclass

@@ -165,7 +165,7 @@ class Execution(LoopExecution):
         self.in_words: dict[ast.expr, ast.expr] = {}  # what functions say in the words of their callers → in their own
         self.nothing: dict[ast.Call, list[Site]] = {}  # where a factory makes nothing, as the other sites of that call
         self.trackers: set[str] = set()
-        self.grown_from_one: set[str] = set()
+        self.grown_from_one, self.columns = set(), set()
         self.one_or: dict[str, frozenset[Dim]] = {}  # sizes that are 1 on a branch → all that they may be
         self.looked_up: set[ast.AST] = set()  # values of global names that are being evaluated
         self.used_streams: set[str] = set()
@@ -323,10 +323,10 @@ class Execution(LoopExecution):
         for value in self.evaluated.values():
             if isinstance(value.value, NeedsRank):
                 found.update(value.value.arguments)
-            elif isinstance(value.value, Array) and value.value.shape.lead is not None:
-                if not value.value.shape.lead.known:
-                    found.update(value.value.shape.lead.needs)
-        return tuple(sorted(a for a in found if a.partition("[")[0] in self.arguments and a not in self.ranks))
+            elif isinstance(value.value, Array) and (lead := value.value.shape.lead) is not None and not lead.known:
+                found.update(lead.needs)
+        wanted = found - self.ranks.keys() - self.columns
+        return tuple(sorted(a for a in wanted if a.partition("[")[0] in self.arguments))
 
     def asks_for_rank(self, argument: str, rank: int) -> bool:
         """Would a size be said otherwise, or not be known, without this rank of an argument: `x.shape[1]`?"""

@@ -126,9 +126,11 @@ class Operators(Evaluation):
             for known, other in ((a, b), (b, a)) if op != "/" else ((a, b),):
                 if isinstance(known, Array) and isinstance(other, Unknown):
                     if (known.shape.rank or 0) > 1 and type(other) is Unknown:
-                        return Array(Shape(tuple(_sized(d) for d in known.shape.dims)))
+                        return Array(Shape(tuple(_sized(self, d) for d in known.shape.dims)))
                     width = known.shape.dim(-1)
-                    if width is not None and Dim.of(1) not in one_or_more.ways(self, width):
+                    if width is not None and one_or_more.of_vector(self, width):
+                        return one_or_more.beside_unknown(self, width)
+                    if width is not None and not one_or_more.may_be_one(self, width):
                         return Array(Shape((width,), Shape.unknown(*known.shape.needs()).lead))
         return result
 
@@ -484,9 +486,9 @@ def _is_one_of(value: Array, trackers: set[str]) -> bool:
     return width is not None and bool(width.dependencies() & trackers)
 
 
-def _sized(dim: Dim | None) -> Dim | None:
+def _sized(run: Any, dim: Dim | None) -> Dim | None:
     """A size that stays when something unknown is added to it: any but 1."""
-    return dim if dim is not None and dim.value != 1 else None
+    return dim if dim is not None and not one_or_more.may_be_one(run, dim) else None
 
 
 def _same_width(run: Any, a: Array, b: Array, result: Value) -> Value:
@@ -499,7 +501,9 @@ def _same_width(run: Any, a: Array, b: Array, result: Value) -> Value:
     if (left is None) != (right is None):
         known = right if left is None else left
         assert known is not None
-        if Dim.of(1) in one_or_more.ways(run, known) or (isinstance(result, Array) and not result.shape.dims):
+        if one_or_more.of_vector(run, known):
+            return one_or_more.beside_unknown(run, known)
+        if one_or_more.may_be_one(run, known) or (isinstance(result, Array) and not result.shape.dims):
             return result
         picked = known
     elif left is None or right is None:
@@ -525,8 +529,8 @@ def _same_width(run: Any, a: Array, b: Array, result: Value) -> Value:
         for own, other in ((a.shape, b.shape), (b.shape, a.shape)):
             if own.lead is None and other.lead is not None and not other.lead.known and len(other.dims) <= len(own.dims):
                 # What is added to an array has seldom more dimensions than it, or larger ones.
-                sizes = [_sized(d) for d in own.dims[: len(own.dims) - len(dims)]]
-                sizes += [_sized(d) or found for d, found in zip(own.dims[len(sizes) : -1], dims)]
+                sizes = [_sized(run, d) for d in own.dims[: len(own.dims) - len(dims)]]
+                sizes += [_sized(run, d) or found for d, found in zip(own.dims[len(sizes) : -1], dims)]
                 return Array(Shape((*sizes, picked)))
         return Array(Shape(tuple(dims), result.shape.lead))
     return Array(Shape((picked,), Shape.unknown(*a.shape.needs(), *b.shape.needs()).lead))

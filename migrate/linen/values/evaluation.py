@@ -46,6 +46,7 @@ class Evaluation:
     project: Any
     asked: dict[ast.expr, str]
     grown_from_one: set[str]
+    columns: set[str]  # arguments of which `x[:, None]` meets something unknown, which no number of dimensions would tell
     one_or: dict[str, frozenset[Dim]]
     ranks: dict[str, int]
     fields: Mapping[str, Any]

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...trees import subtree
+from ..shapes import one_or_more
 from .sites import Static
 from .values import Array, Const, Int, Shape, Value
 
@@ -27,10 +28,12 @@ _ARRAYS = frozenset({"Array", "ndarray", "ArrayLike", "Sequence", "Tuple", "List
 
 def widened(run: Any, array: Array, other: Static) -> Array:
     """An array after an operation with a value known as text: where that may be an array, sizes of 1 may have grown."""
-    if all(d is None or d.value != 1 for d in array.shape.dims) or is_number(run, other.text):
+    shape = array.shape if array.shape.dims else array.shape.expand(1)  # `t[:, None]` is one wide where t is a vector
+    grown = tuple(None if d is not None and one_or_more.may_be_one(run, d) else d for d in shape.dims)
+    if grown == shape.dims or is_number(run, other.text):
         return array
-    dims = tuple(None if d is not None and d.value == 1 else d for d in array.shape.dims)
-    return Array(Shape(dims, array.shape.lead))
+    column = next((d for d in shape.dims if d is not None and one_or_more.of_vector(run, d)), None)
+    return Array(Shape(grown, shape.lead)) if column is None else one_or_more.beside_unknown(run, column)
 
 
 def gives_count(run: Any, qualname: str, arguments: Sequence[Value]) -> bool:

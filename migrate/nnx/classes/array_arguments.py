@@ -28,6 +28,9 @@ _OF_ARRAYS = frozenset(
 _NO_PARTS = frozenset(
     {"view", "copy", "conj", "item", "tolist", "nbytes", "itemsize", "sharding", "devices", "aval", "value"}
 )
+_OF_SIZES = frozenset(
+    {"reshape", "zeros", "ones", "full", "empty", "broadcast_to", "resize", "arange", "eye", "linspace", "tile", "repeat"}
+)
 _GOES_THROUGH = frozenset({"enumerate", "zip", "reversed", "sorted", "iter"})
 _OF_LIBRARIES = ("jax.", "numpy.", "flax.", "einops.")
 
@@ -49,6 +52,38 @@ def is_handed_on(run: Execution, method: Method, name: str) -> bool:
             elif isinstance(parent, ast.Dict | ast.Tuple | ast.List | ast.Assign | ast.Starred | ast.IfExp | ast.Return):
                 return True
     return False
+
+
+def has_number(method: Method, name: str, index: int) -> bool:
+    """Is an item of an argument a size, for all that is done with it: `h, w = size`, then `x.reshape(b, h, w, c)`?"""
+    names: set[str] = set()
+    loads: list[ast.AST] = []
+    for node in method.nodes:
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Name) and node.value.id == name:
+            for target in node.targets:
+                items = target.elts if isinstance(target, ast.Tuple | ast.List) else []
+                if index < len(items) and not any(isinstance(item, ast.Starred) for item in items):
+                    names |= {item.id for item in items[index : index + 1] if isinstance(item, ast.Name)}
+        elif isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name) and node.value.id == name:
+            loads += [node] if isinstance(node.slice, ast.Constant) and node.slice.value == index else []
+    loads += [n for n in method.nodes if isinstance(n, ast.Name) and n.id in names and isinstance(n.ctx, ast.Load)]
+    return any(_is_size(method.source, node) for node in loads)
+
+
+def _is_size(source: SourceFile, node: ast.AST) -> bool:
+    """Is it among the sizes that a function of shapes is given?"""
+    parent = source.parents.get(node)
+    within = False
+    while isinstance(parent, ast.BinOp | ast.Tuple | ast.List | ast.UnaryOp | ast.keyword):
+        within = within or isinstance(parent, ast.Tuple | ast.List | ast.keyword)
+        node, parent = parent, source.parents.get(parent)
+    if not isinstance(parent, ast.Call) or node is parent.func:
+        return False
+    if isinstance(parent.func, ast.Name):
+        return parent.func.id == "range"
+    called = parent.func.attr if isinstance(parent.func, ast.Attribute) else ""
+    alone = called in ("arange", "eye", "reshape") or node not in parent.args[:1]
+    return called in _OF_SIZES and (within or alone)
 
 
 def is_taken_apart(method: Method, name: str) -> bool:
@@ -151,4 +186,4 @@ def _at(names: list[str], place: int | str | None) -> str:
     return place if isinstance(place, str) else names[place] if place is not None and place < len(names) else ""
 
 
-__all__ = ["is_array", "is_handed_on"]
+__all__ = ["has_number", "is_array", "is_handed_on", "is_taken_apart"]

@@ -284,7 +284,7 @@ class ClassText:
             if argument in self.optional or argument in self.run.optional_arguments:  # those who call it may leave it out
                 origin = f"None if {argument} is None else {origin}"
             found.append((AddedArgument(name, origin), argument, "shape" if whole else -1))
-        found += [(AddedArgument(name, argument, whole=True), argument, "whole") for argument, name in self.examples.items()]
+        found += [(later_sizes.example(self, argument, name), argument, "whole") for argument, name in self.examples.items()]
         called = AddedArgument(self.call_example, "(args, kwargs)", call=True)
         return [*found, (called, "", "call")] if self.call_example else found
 

@@ -32,7 +32,7 @@ from ..generated import bridging, foreign
 from ..lifted import lifted
 from ..setup import setup_conditions
 from ..text.text_parts import Details, InitLines, joined, short
-from . import asking, lent_fields, own_names, rank_checks
+from . import asking, call_defaults, lent_fields, own_names, rank_checks
 
 if TYPE_CHECKING:
     from .class_text import ClassText
@@ -196,7 +196,11 @@ def _class(text: ClassText, site: Site) -> Parts:
         if text.model.qualname in text.analyser.bridging and text.references is not None:
             return bridging.bridged(text, site, text.references, site.bridged)
     callee, arguments = class_parts(text, site)
-    asked = native_details(text, site).added
+    asked = [
+        (added, argument, index)
+        for added, argument, index in native_details(text, site).added
+        if not (added.default and call_defaults.left_out(text, site, argument))
+    ]
     added = [(a.name, added_value(text, site, a, argument, index)) for a, argument, index in asked]
     return joined(callee, [*arguments, *((f"{name}=", said) for name, said in added), ("rngs=rngs",)])
 

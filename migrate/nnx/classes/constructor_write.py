@@ -14,7 +14,7 @@ from ...source import SourceFile
 from ...trees import of_kind, subtree
 from ..calls import drawn, sown
 from ..factories import outside_chains
-from ..fields import call_fields, field_comments, frozen_fields, inherited_fields, kept_fields, post_init
+from ..fields import call_fields, field_comments, frozen_fields, inherited_fields, kept_fields, overriding, post_init
 from ..refused import imported_in_methods
 from ..setup import own_arguments
 from ..text.text_parts import length
@@ -133,7 +133,8 @@ def write(writer: ClassWriter) -> None:
         if not fields and not writer.text.added():
             everything = [("del rngs  # nothing to create",)]
     at = _place(writer)
-    written: list[Part] = [indent, *signature, newline]
+    stays = bool(model.own_fields) and model.own_fields[-1] in overriding.kept(writer.text)
+    written: list[Part] = [newline if stays else "", indent, *signature, newline]
     for line in everything:
         written += [body, *line, newline]
     order = _before_what_follows(writer, at, -1)
@@ -170,6 +171,7 @@ def _stored(writer: ClassWriter, fields: Iterable[Field]) -> set[str]:
     kept_spans = [p for e in writer.edits if e.source is writer.source for p in e.parts if isinstance(p, Span)]
     deleted = [e.span for e in writer.edits if e.source is writer.source and not e.parts and not e.insert]
     names = {f.name for f in fields}
+    kept |= overriding.names(writer.text) & names
     if kept_fields.handed_on(writer.model):
         return names | kept
     for owner in writer.model.mro():
@@ -260,6 +262,7 @@ def _signature(writer: ClassWriter, fields: list[Field], indent: str, body: str)
     plain: list[Parts] = []
     only: list[Parts] = []
     said: dict[Parts, field_comments.Comments] = {}
+    stay = overriding.kept(writer.text)  # with their comments
     for field in fields:
         annotation = _annotation(writer, field, deeper)
         moved = call_fields.optional(field) if field.name in writer.run.call_fields and field.default is None else None
@@ -274,7 +277,7 @@ def _signature(writer: ClassWriter, fields: list[Field], indent: str, body: str)
         elif field.name in writer.run.call_fields:  # its call is given it
             parts += [" = None" if annotation else "=None"]
         (only if field.kw_only else plain).append(tuple(parts))
-        if field in writer.model.own_fields:
+        if field in writer.model.own_fields and field not in stay:
             said[tuple(parts)] = field_comments.of(writer.model, field)
     seen_default = False
     for field in fields:
@@ -291,7 +294,7 @@ def _signature(writer: ClassWriter, fields: list[Field], indent: str, body: str)
         if (writer.model.qualname, added.name) in writer.text.analyser.partial:
             kind = "tuple[int | None, ...]"
         optional = " | None" if added.origin.startswith("None if") else ""
-        only.append((f"{added.name}: {kind}{optional}",))
+        only.append((f"{added.name}: {kind}{optional}{f' = {added.default}' if added.default else ''}",))
     for name, dtype in writer.text.dtypes().items():
         any_type, default = writer.namer.name("typing.Any"), writer.namer.name(dtype)
         only.append((f"{name}: {any_type} = {default}",))
@@ -316,9 +319,10 @@ def _remove_fields(writer: ClassWriter, setup: Method | None) -> None:
     """The fields go; with a setup, which the constructor stands in for, so do the blank lines that would double."""
     source, lines = writer.source, writer.source.text.split("\n")
     model = writer.model
-    found = {field: field_comments.of(model, field).span for field in model.own_fields}
+    stay = overriding.kept(writer.text)
+    found = {field: field_comments.of(model, field).span for field in model.own_fields if field not in stay}
     firsts = {field: source.text.count("\n", 0, span.start) + 1 for field, span in found.items()}
-    lasts = {field: field_comments.last_line(model, field) for field in model.own_fields}
+    lasts = {field: field_comments.last_line(model, field) for field in found}
     gone = {n for field in found for n in range(firsts[field], lasts[field] + 1)}
     begins = next((firsts[field] for field in found if field.node is model.node.body[0]), 0)
     for field, span in found.items():

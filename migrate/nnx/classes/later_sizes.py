@@ -33,11 +33,21 @@ from ...linen.values.presence import whole_argument
 from ...linen.values.sites import CallRecord, Module, Site, Unmigratable
 from ...linen.values.values import Array, Int, Shape, Tup, Unknown, Value
 from ...linen.values.wrappers import is_wrapper
+from ...plan import AddedArgument
 from ...trees import subtree
 from ..calls import merged_flags
 from ..generated import bridging, example_flags, foreign, late_fields
 from ..text.text_parts import InitLines, joined
-from . import array_arguments, constructions, constructor_names, first_calls, given_trees, late_arguments, later_stacks
+from . import (
+    array_arguments,
+    call_defaults,
+    constructions,
+    constructor_names,
+    first_calls,
+    given_trees,
+    late_arguments,
+    later_stacks,
+)
 
 if TYPE_CHECKING:
     from ...linen.execution.analyser import Analyser
@@ -335,11 +345,12 @@ def _class(text: ClassText, site: Site) -> tuple[Parts, list[str], list[str]]:
     if called is None or called.details is None or method is None or call is None:
         raise Unmigratable("NNX150", f"it contains {site.target.rpartition('.')[2]}, which is not native", site.node)
     parameters = [p.arg for p in method.positional][: len(call.args)]
-    others = {name: _free(text, name) for name in [*parameters, *call.keywords]}
+    keywords = dict.fromkeys([*call.keywords, *merged_flags.moved(text, site)])  # a flag that Linen's constructor took, too
+    others = {name: _free(text, name) for name in [*parameters, *keywords]}
     callee, arguments = constructions.class_parts(text, site)
     # What is given by name keeps that, also where a field has it: of the constructor's own, nothing here reads it.
     own = _names(text, site, joined(callee, arguments))
-    others |= {name: name for name in call.keywords.keys() - own - {"rngs", "self"}}
+    others |= {name: name for name in keywords.keys() - own - {"rngs", "self"}}
     added: list[tuple[str, str]] = []
     read: set[str] = set()
     for argument, asked, _ in called.details.added:
@@ -353,15 +364,17 @@ def _class(text: ClassText, site: Site) -> tuple[Parts, list[str], list[str]]:
             read |= names
             said = re.sub(r"(?<![\w.])[A-Za-z_]\w*", lambda m: others.get(m[0], m[0]), argument.origin)
             added.append((argument.name, said))
+        elif argument.default:
+            continue  # its call leaves it out, and so may its constructor
         elif argument.origin.startswith("None if") or (argument.whole and _is_none(method.default(argument.origin))):
             added.append((argument.name, "None"))
         else:
             raise Unmigratable("NNX110", f"`{argument.name}` is not shown by its call", site.node)
     inner = joined(callee, [*arguments, *((f"{name}=", size) for name, size in added), ("rngs=rngs",)])
-    if any(others[n] != n for n in call.keywords if n in read):
+    if any(others[n] != n for n in keywords if n in read):
         raise Unmigratable("NNX110", "its argument has the name of a field", site.node)
     last = max([i for i, name in enumerate(parameters) if name in read], default=-1)
-    return inner, [others[n] for n in parameters[: last + 1]], [others[n] for n in call.keywords if n in read]
+    return inner, [others[n] for n in parameters[: last + 1]], [others[n] for n in keywords if n in read]
 
 
 def _is_none(default: ast.expr | None) -> bool:
@@ -486,6 +499,9 @@ def _examples(text: ClassText) -> Iterator[Parts]:
         if default is not None and not (optional and matters):
             if _is_merged(text, name, parameter):
                 yield f"{name}=", f"False if {name} is None else None"
+            elif call_defaults.may_decide(text, method, name, default):
+                said = text.examples[name] = _named(text, name)
+                yield f"{name}=", said
             continue
         try:
             if typed and not (isinstance(value, Int) or name in example_flags.FLAGS):
@@ -497,6 +513,11 @@ def _examples(text: ClassText) -> Iterator[Parts]:
         yield (f"{name}=" if by_name else "", said)
     if method.vararg and any(isinstance(n, ast.Name) and n.id == method.vararg for n in method.nodes):
         raise Unmigratable("NNX110", "a size is not known, and the call takes *args", text.model.node)
+
+
+def example(text: ClassText, argument: str, name: str) -> AddedArgument:
+    """What the constructor takes for such an example, by `name`."""
+    return AddedArgument(name, argument, whole=True, default=call_defaults.said(text.model.method("__call__"), argument))
 
 
 def is_typed(text: ClassText) -> bool:
@@ -527,6 +548,9 @@ def _optional(text: ClassText, site: Site) -> set[str]:
 
 def _example(text: ClassText, name: str, value: Value) -> str:
     if isinstance(value, Tup) and type(value) is Tup and value.items:
+        method = text.model.method("__call__")
+        if method is not None and any(array_arguments.has_number(method, name, i) for i in range(len(value.items))):
+            raise Unmigratable("NNX110", f"a size is not known, and `{name}` holds numbers", text.model.node)
         items = [_example(text, f"{name}[{i}]", item) for i, item in enumerate(value.items)]
         return f"[{', '.join(items)}]" if value.kind == "list" else f"({', '.join(items)}{',' * (len(items) == 1)})"
     if isinstance(value, Array):
@@ -555,4 +579,4 @@ def _array(text: ClassText, name: str) -> str:
     return f"{text.namer.name('jax.ShapeDtypeStruct')}({text.sized(name, 'shape')}, {dtype})"
 
 
-__all__ = ["CODE", "found", "lines", "may_find", "note", "note_of_handed", "site_lines"]
+__all__ = ["CODE", "example", "found", "lines", "may_find", "note", "note_of_handed", "site_lines"]
