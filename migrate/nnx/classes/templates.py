@@ -74,19 +74,49 @@ def check_takers(analyser: Analyser, reasons: dict[str, Unmigratable]) -> None:
 
 
 def check_handed(analyser: Analyser, reasons: dict[str, Unmigratable]) -> None:
-    """Refuse classes that are handed some that stay Linen and are given modules: what wraps these shares none of them."""
+    """Refuse classes that are handed some that stay Linen and are given modules, as what wraps these shares none of them, or
+    that have variables in collections of their own, which cannot be wrapped.
+    """
     given, project = analyser.given_outside, analyser.classes.project
     staying = {name for name in given.fields if name in reasons}
-    for target, source, argument in given.givers if staying else ():
+    wrapped = {name for name in reasons if _has_own_collections(analyser, name)} if given.handed else set()
+    for target, source, argument in given.givers if staying | wrapped else ():
         if target not in given.handed or target in reasons:
             continue
         for where, value in [(source, argument), *behind(given.functions, source, argument, given.holds)]:
-            calls = (call for call in subtree(value) if isinstance(call, ast.Call))
-            made = {project.qualname(where, call.func) or "" for call in calls} & staying
-            if made:
-                what = f"{min(made).rpartition('.')[2]} ({source.path.name}:{argument.lineno}), which stays Linen"
+            calls = [call for call in subtree(value) if isinstance(call, ast.Call)]
+            made = {project.qualname(where, call.func) or "" for call in calls}
+            if made & staying:
+                what = f"{min(made & staying).rpartition('.')[2]} ({source.path.name}:{argument.lineno}), which stays Linen"
                 reason = f"it is handed {what} and is given modules, which others may share with it"
                 reasons.setdefault(target, Unmigratable("NNX127", reason))
+            made = (made | {name for call in calls for name in analyser.made_outside(where, call)}) & wrapped
+            if made:
+                what = f"{min(made).rpartition('.')[2]} ({source.path.name}:{argument.lineno}), which stays Linen"
+                reason = f"it is handed {what} and has variables in collections of its own"
+                reasons.setdefault(target, Unmigratable("NNX127", reason))
+
+
+def _has_own_collections(analyser: Analyser, name: str) -> bool:
+    """May a class of Linen's, or what it contains, have other variables than parameters and statistics of batches?"""
+    queue, seen = [name], set[str]()
+    while queue:
+        model = analyser.classes.get(queue.pop())
+        if model is None or model.qualname in seen:
+            continue
+        seen.add(model.qualname)
+        queue += [base.qualname for base in model.bases]
+        for node in subtree(model.node):
+            if isinstance(node, ast.Name | ast.Attribute):
+                inner = analyser.classes.project.qualname(model.source, node)
+                if inner in analyser.classes.project.linen_classes:
+                    queue.append(inner)
+            if isinstance(node, ast.Call) and ast.unparse(node.func) in ("self.variable", "self.sow", "self.put_variable"):
+                first = node.args[0] if node.args else None
+                known = first.value if isinstance(first, ast.Constant) else None
+                if known not in ("params", "batch_stats", "params_axes", "intermediates"):
+                    return True
+    return False
 
 
 def _has_value(text: ClassText, field: Field) -> bool:
