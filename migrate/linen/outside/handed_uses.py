@@ -39,6 +39,9 @@ _OF_STAND_INS = frozenset(
 )  # fmt: skip
 # What a model is asked for outside of modules, by methods that are called there.
 _OUTSIDE = frozenset({"init", "apply"})
+_FLAGS = frozenset(
+    {"train", "training", "is_training", "deterministic", "use_running_average", "eval", "test", "testing", "inference"}
+)
 _AS_LIST = frozenset({"list", "tuple", "reversed"})
 _MAX_DEPTH = 4
 
@@ -57,7 +60,7 @@ class Uses:
         self.called: set[str] = set()  # fields whose modules `__call__` calls
         self.asked: set[str] = set()  # fields that anything is done with
         self.read: set[str] = set()  # fields of the modules that are read
-        self.flags: dict[str, set[str]] = {}
+        self.flags: dict[tuple[str, bool], set[str]] = {}
         self._seen: set[tuple[ast.expr, str, bool, bool]] = set()
         for owner in model.mro():
             self._read(owner)
@@ -169,7 +172,7 @@ class _Use:
             return
         if next((p for p in source.ancestors(call) if isinstance(p, _DEFERRED)), None) is not function:
             raise More  # which may be under a transform
-        self.uses.flags.setdefault(self.field, set()).add("" if self.item else _flags(call))
+        self.uses.flags.setdefault((self.field, self.item), set()).add(_flags(call, of_item=self.item))
         self.uses.called.add(self.field)
 
     def _attribute(self, source: SourceFile, node: ast.Attribute, function: ast.FunctionDef) -> None:
@@ -295,7 +298,22 @@ def _may_hold(annotation: ast.expr | None) -> bool:
 
 
 _PLAIN = frozenset(
-    {"int", "float", "bool", "str", "tuple", "list", "Tuple", "List", "Sequence", "Optional", "Union", "None", "typing"}
+    {
+        "int",
+        "float",
+        "bool",
+        "str",
+        "tuple",
+        "list",
+        "Tuple",
+        "List",
+        "Sequence",
+        "Iterable",
+        "Optional",
+        "Union",
+        "None",
+        "typing",
+    }
 )
 
 
@@ -340,10 +358,15 @@ def _with_none(node: ast.Compare) -> bool:
     return len(node.ops) == 1 and isinstance(nothing, ast.Constant) and nothing.value is None
 
 
-def _flags(call: ast.Call) -> str:
-    """What a call says of its flags: constants, and what keywords are given."""
-    said = [ast.unparse(a) for a in call.args if isinstance(a, ast.Constant)]
-    return ", ".join([*said, *sorted(ast.unparse(k) for k in call.keywords)])
+def _flags(call: ast.Call, *, of_item: bool) -> str:
+    """What a call says of its flags: constants, and what keywords are given. Items may take other arguments each."""
+    constants = [a for a in call.args if isinstance(a, ast.Constant) and (not of_item or isinstance(a.value, bool))]
+    keywords = [k for k in call.keywords if not of_item or k.arg in _FLAGS or _is_flag(k.value)]
+    return ", ".join([*(ast.unparse(a) for a in constants), *sorted(ast.unparse(k) for k in keywords)])
+
+
+def _is_flag(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, bool)
 
 
 def _reached(model: ClassModel) -> set[ast.FunctionDef]:

@@ -17,7 +17,7 @@ from ...linen.modules.passed import held_modules
 from ...linen.outside.given_outside import TEMPLATE_LAYERS
 from ...linen.project.classes import Field
 from ...linen.values.sites import Site, Unmigratable
-from ...plan import Outcome
+from ...plan import Outcome, Plan
 from ...trees import subtree
 from ..factories.outside_chains import made_of
 from ..linen_copies.behind import behind
@@ -73,28 +73,29 @@ def check_takers(analyser: Analyser, reasons: dict[str, Unmigratable]) -> None:
             reasons[name] = Unmigratable("NNX127", f"{said} and to {left[0].rpartition('.')[2]}, which stays Linen")
 
 
-def check_handed(analyser: Analyser, reasons: dict[str, Unmigratable]) -> None:
+def check_handed(plan: Plan, analyser: Analyser, reasons: dict[str, Unmigratable]) -> None:
     """Refuse classes that are handed some that stay Linen and are given modules, as what wraps these shares none of them, or
-    that have variables in collections of their own, which cannot be wrapped.
+    that have variables in collections of their own, which cannot be wrapped, and native ones that Linen's init calls.
     """
     given, project = analyser.given_outside, analyser.classes.project
     staying = {name for name in given.fields if name in reasons}
     wrapped = {name for name in reasons if _has_own_collections(analyser, name)} if given.handed else set()
-    for target, source, argument in given.givers if staying | wrapped else ():
+    called = {name for name, made in plan.classes.items() if made.called_by_init} - reasons.keys()
+    for target, source, argument in given.givers if staying | wrapped | called else ():
         if target not in given.handed or target in reasons:
             continue
         for where, value in [(source, argument), *behind(given.functions, source, argument, given.holds)]:
             calls = [call for call in subtree(value) if isinstance(call, ast.Call)]
             made = {project.qualname(where, call.func) or "" for call in calls}
-            if made & staying:
-                what = f"{min(made & staying).rpartition('.')[2]} ({source.path.name}:{argument.lineno}), which stays Linen"
-                reason = f"it is handed {what} and is given modules, which others may share with it"
-                reasons.setdefault(target, Unmigratable("NNX127", reason))
-            made = (made | {name for call in calls for name in analyser.made_outside(where, call)}) & wrapped
-            if made:
-                what = f"{min(made).rpartition('.')[2]} ({source.path.name}:{argument.lineno}), which stays Linen"
-                reason = f"it is handed {what} and has variables in collections of its own"
-                reasons.setdefault(target, Unmigratable("NNX127", reason))
+            any_made = made | {name for call in calls for name in analyser.made_outside(where, call)}
+            for found, why in (
+                (made & staying, "which stays Linen and is given modules, which others may share with it"),
+                (any_made & wrapped, "which stays Linen and has variables in collections of its own"),
+                (any_made & called, "which makes or changes variables in the call of init"),
+            ):
+                if found:
+                    what = f"{min(found).rpartition('.')[2]} ({source.path.name}:{argument.lineno}), {why}"
+                    reasons.setdefault(target, Unmigratable("NNX127", f"it is handed {what}"))
 
 
 def _has_own_collections(analyser: Analyser, name: str) -> bool:

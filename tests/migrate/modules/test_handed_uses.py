@@ -218,6 +218,31 @@ class Stack(nn.Module):
         return {"widths": widths, "keys": self.keys}
 
 
+def described(entry):
+    (kind, options), = entry.items()
+    if kind == "mlp":
+        return MLP(**options)
+    elif kind == "coder":
+        return Coder(**options)
+    raise ValueError(kind)
+
+
+def of_description(layers) -> "Loaded":
+    parts = [described(entry) for entry in layers]
+    return Loaded(parts)
+
+
+class Loaded(nn.Module):
+    parts: Sequence[nn.Module]
+    @classmethod
+    def load(cls, layers):
+        return of_description(layers)
+    def __call__(self, x):
+        for part in self.parts:
+            x = part(x)
+        return x
+
+
 class Named(nn.Module):
     coder: nn.Module
     spare: nn.Module = None
@@ -374,6 +399,10 @@ def stack(keys={"a": 1}):
     return calls(Stack(**{"first": parts["first"], "layers": [MLP((7,)) for _ in range(2)], "keys": keys}))
 
 
+def loaded():
+    return calls(Loaded.load([{"mlp": {"dims": (5,)}}, {"coder": {"width": 3}}]))
+
+
 def named():
     model = Named(Coder(4) if OBS.ndim > 1 else MLP((5,)))
     return calls(model, ((OBS,), {"method": model.encode}), ((OBS[:, :4],), {"method": "decode"}))
@@ -413,6 +442,7 @@ def wrapped():
 """
 NAMES = (
     *("flow", "short_flow", "loops", "loops_of_others", "added", "helped", "shared", "order", "stack", "named", "wide"),
+    "loaded",
     *("wide_of_linen", "middle", "lower", "lowest", "base", "wrapped"),
 )
 
@@ -522,6 +552,10 @@ REFUSED = {
         "    def __call__(self, x):\n        return helped(self.parts, x)\n\n\n"
         "def helped(parts, x):\n    return jax.vmap(parts[0])(x)\n"
     ),
+    "other flags in another loop": (
+        "    def __call__(self, x):\n        for part in self.parts:\n            x = part(x, train=True)\n"
+        "        for part in self.parts:\n            x = part(x, train=False)\n        return x\n"
+    ),
     "variables of one": (
         "    def __call__(self, x):\n        return self.parts[0](x)\n\n"
         "    def held(self):\n        return self.parts[0].variables\n"
@@ -574,3 +608,37 @@ def test_what_is_handed_linen_modules_that_cannot_be_wrapped_stays_linen() -> No
     found = _outcome(COUNTING, "All")
     assert found.outcome != "native"
     assert "it is handed Counting" in found.reason, found.reason
+
+
+SOWING = """
+
+class Sowing(nn.Module):
+    @nn.compact
+    def __call__(self, x):
+        self.sow("losses", "size", jnp.mean(x))
+        return nn.Dense(3)(x)
+
+
+class All(nn.Module):
+    parts: Sequence[nn.Module]
+    def __call__(self, x):
+        for part in self.parts:
+            x = part(x) * 2
+        return x
+
+
+def make(n):
+    parts = []
+    for _ in range(n):
+        parts += [MLP((2,)), Sowing()]
+    return All(parts)
+"""
+
+
+def test_what_is_handed_modules_that_init_calls_stays_linen() -> None:
+    found = _outcome(SOWING, "All")
+    assert found.outcome != "native"
+    assert "it is handed Sowing" in found.reason, found.reason
+    chain = SOWING.replace("x = part(x) * 2", "x = part(x)")
+    assert "it is handed Sowing" in _outcome(chain, "All").reason
+    assert _outcome(SOWING.replace('"losses"', '"intermediates"'), "All").outcome == "native"
