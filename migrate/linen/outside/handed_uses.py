@@ -15,7 +15,7 @@ from typing import Any
 from ...source import SourceFile
 from ...trees import of_kind, said, subtree
 from ..flow.function_calls import parameter
-from ..project.classes import ClassModel
+from ..project.classes import ClassModel, Field
 
 _DEFERRED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 # What has a class make or call its parts otherwise than its text says.
@@ -276,7 +276,7 @@ class _What:
         holders |= {target for target, by_field in given.templates.items() if name in by_field}
         fields = [f for m in models for f in m.fields() if f.name == name]
         set_up = any(_sets(m, name) for m in models)
-        self.is_field = bool(fields) and not set_up and not holders and not any(_may_hold(f.annotation) for f in fields)
+        self.is_field = bool(fields) and not set_up and not holders and not any(_may_hold(f) for f in fields)
         self.is_method = any(own in m.own_methods for m in models for own in (name, *others))
 
 
@@ -288,12 +288,12 @@ def _sets(model: ClassModel, name: str) -> bool:
     return any(not isinstance(n.ctx, ast.Load) for n in nodes)
 
 
-def _may_hold(annotation: ast.expr | None) -> bool:
-    """Has a field no type, or one that is none of plain values?"""
-    if annotation is None:
+def _may_hold(field: Field) -> bool:
+    """Has a field no type, or one that is none of plain values, or a default that is made for each module?"""
+    if field.annotation is None or field.factory is not None:
         return True
-    names = {n.id for n in subtree(annotation) if isinstance(n, ast.Name)}
-    names |= {n.attr for n in subtree(annotation) if isinstance(n, ast.Attribute)}
+    names = {n.id for n in subtree(field.annotation) if isinstance(n, ast.Name)}
+    names |= {n.attr for n in subtree(field.annotation) if isinstance(n, ast.Attribute)}
     return not names <= _PLAIN
 
 
