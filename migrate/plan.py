@@ -70,6 +70,12 @@ class ClassPlan:
     details: Any = None  # what the module writer keeps for itself (never read by others)
     writer: Any = dataclasses.field(default=None, repr=False, compare=False)  # likewise
 
+    @property
+    def called_by_init(self) -> bool:
+        """Is it native, and does the call that Linen's `init` makes show in what that gives?"""
+        shown = self.late or self.sown - {"intermediates"} or self.updated or self.modes
+        return self.outcome is Outcome.NATIVE and bool(shown)
+
 
 def call_names(plan: ClassPlan) -> set[str]:
     """What origins of sizes can be told by."""

@@ -182,12 +182,12 @@ RULES = (
         "a module instance is passed to another module in a way that has no native form",
         "A shared module, `Decoder(embed=self.shared)`, becomes the same object in NNX; a module handed over outside of "
         "modules, `AutoEncoder(Encoder(8))`, becomes a factory, `AutoEncoder(functools.partial(Encoder, 8))`, which the "
-        "constructor calls; where such modules are not followed and are only called, see NNX185. What stays: an instance "
-        "passed to a class under `nn.scan` or `nn.vmap`, one that is assigned to an attribute (or passed again) only "
-        "after it was passed, one with a `name=` that is no attribute, one of a list that a loop of a compact method makes; "
-        "outside of "
-        "modules, lists and dicts of them, one that several modules share, what methods of objects and functions that are "
-        "handed on make or are given, one that is used by itself or goes to a class that stays Linen, too.",
+        "constructor calls; where such modules are not followed, or are several (lists, dicts), see NNX185. What stays: an "
+        "instance passed to a class under `nn.scan` or `nn.vmap`, one that is assigned to an attribute (or passed again) "
+        "only after it was passed, one with a `name=` that is no attribute, one of a list that a loop of a compact method "
+        "makes; outside of modules, what goes to a class that does with it in its `__call__` what stand-ins cannot do "
+        "(calls other methods of it, asks for its type, maps it, hands it to other packages), that asks Linen about itself "
+        "there or that a module makes, too.",
         "Linen names a module after the first place that it is attached to, and copies it under a transform; in NNX its key "
         "is where the attribute is.",
         "assign the module to an attribute first, then pass the attribute; outside of modules, pass its call.",

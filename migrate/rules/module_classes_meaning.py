@@ -459,8 +459,8 @@ RULES = (
         "Where an argument of the call may be "
         "something else than one array, the constructor takes an example of it (`in_example`: arrays, or shapes and "
         "dtypes). A class that code outside of modules hands modules which are not followed "
-        "(`GCActor(4, encoders['actor'])`), and that only calls them, takes all that it is first called with: "
-        "`call_example`, `(args, kwargs)`. What it is "
+        "(`GCActor(4, encoders['actor'])`, `Flow([Coupling(i) for i in range(4)])`), and that calls them, goes through them "
+        "or reads their plain fields, takes all that it is first called with: `call_example`, `(args, kwargs)`. What it is "
         "handed is a `linen_parity.Functional`, a Linen module, a function or None; what two parts of a model are handed "
         "they share, as in Linen. What to do: nothing, or write the sizes and take both away; `--ignore NNX185` leaves such "
         "classes Linen.",

@@ -118,7 +118,7 @@ class _Reader:
             return
         held = self.held(source, function)
         order = self.fields(target)
-        pairs = [*zip(order, call.args), *((str(k.arg), k.value) for k in call.keywords)]
+        pairs = [*zip(order, call.args), *_named(call)]
         plain: set[str] = set()
         for name, node in pairs:
             if name == "None" and self.makes_module(source, node, held):
@@ -323,7 +323,21 @@ def _roots(target: ast.expr) -> Iterator[str]:
 def _given(call: ast.Call, order: Sequence[str]) -> list[str]:
     """The fields that a call gives, "" for any."""
     starred = any(isinstance(a, ast.Starred) for a in call.args)
-    return [*order, *(k.arg or "" for k in call.keywords), *([""] if starred else [])]
+    return [*order, *("" if name == "None" else name for name, _ in _named(call)), *([""] if starred else [])]
+
+
+def _named(call: ast.Call) -> list[tuple[str, ast.expr]]:
+    """What a call gives by name, also as `**{"layers": layers}`; "None" for what another mapping gives."""
+    found: list[tuple[str, ast.expr]] = []
+    for keyword in call.keywords:
+        value = keyword.value
+        keys = value.keys if keyword.arg is None and isinstance(value, ast.Dict) else []
+        names = [k.value for k in keys if isinstance(k, ast.Constant) and isinstance(k.value, str)]
+        if isinstance(value, ast.Dict) and names and len(names) == len(keys):
+            found += zip(names, value.values)
+        else:
+            found.append((str(keyword.arg), value))
+    return found
 
 
 def _script(source: SourceFile) -> list[ast.stmt]:

@@ -7,42 +7,36 @@ the first call and finds, by that call on shapes, what each module is called wit
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection
 from typing import Any
 
-from ...trees import of_kind, said, subtree
+from ...trees import of_kind, subtree
 from ..modules.default_modules import makes_nothing
 from ..project.classes import ClassModel, Field
+from .handed_uses import More, Uses
 
 NAME = "call_example"  # what the constructor calls the arguments of the first call
-_DEFERRED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
-# What has a class make or call its parts otherwise than its text says.
-_LIFTED = frozenset(
-    f"flax.linen.{name}"
-    for name in (
-        *("scan", "vmap", "remat", "checkpoint", "jit", "remat_scan", "map_variables", "transforms", "vjp", "jvp", "grad"),
-        *("value_and_grad", "while_loop", "cond", "switch", "custom_vjp", "share_scope", "fold_rngs", "add_metadata_axis"),
-    )
-)
+_SEVERAL = frozenset({"Sequence", "List", "list", "Tuple", "tuple", "Dict", "dict", "Mapping", "Iterable"})
 _NO_MODULES = frozenset({"Callable", "Type", "type"})
-# What asks for the place of a module, for its variables, or whether they are being made.
-_OF_LINEN = frozenset(
-    {"is_initializing", "is_mutable_collection", "has_variable", "get_variable", "put_variable", "variables", "scope",
-     "perturb", "clone", "bind", "unbind", "init", "apply", "path", "name", "parent", "children", "copy"}
-)  # fmt: skip
 
 
-def fields(analyser: Any, root: ClassModel) -> frozenset[str]:
-    """The fields of a class, and of all that derive from it, that hold such modules: none where one of them does more with
-    one than call it. `root`: a class that derives from no other.
+def fields(analyser: Any, root: ClassModel) -> dict[str, frozenset[str]]:
+    """The fields of a class, and of those that derive from it, that hold such modules: none where one of them does more with
+    one than what can be followed. `root`: a class that derives from no other.
     """
-    family = [root, *analyser.classes.derived(root)]
-    if not any(_is_asked_for(analyser, one) for one in family):
-        return frozenset()
-    if len(family) > 1 and any(one.source.names.scope_of(one.node) is not None for one in family):
-        return frozenset()  # by which name a constructor could ask whether it is that of a derived class
-    found = [_of_class(analyser, one) for one in family]
-    return found[0] if all(one and one == found[0] for one in found) else frozenset()
+    family = sorted([root, *analyser.classes.derived(root)], key=lambda one: len(one.mro()))
+    asked = [one for one in family if _is_asked_for(analyser, one)]
+    concerned = [one for one in family if any(one in other.mro() or other in one.mro() for other in asked)]
+    concerned = [one for one in concerned if _declared(analyser, one)]
+    if len(family) > 1 and any(one.source.names.scope_of(one.node) is not None for one in concerned):
+        return {}  # by which name a constructor could ask whether it is that of a derived class
+    found: dict[str, frozenset[str]] = {}
+    for one in concerned:
+        uses = _of_class(analyser, one)
+        if uses is None or any(base in concerned and not _agree(found, base, one, uses) for base in one.mro()[1:]):
+            return {}
+        found[one.qualname] = frozenset(f.name for f in _declared(analyser, one))
+        analyser.read_attributes |= uses.read
+    return found
 
 
 def _is_asked_for(analyser: Any, model: ClassModel) -> bool:
@@ -53,40 +47,82 @@ def _is_asked_for(analyser: Any, model: ClassModel) -> bool:
     alone = all(given.takers.get(t, frozenset()) <= {model.qualname} for t in templates)
     held = [f for f in model.fields() if _is_made(analyser, model, f)]
     simple = all(len(by_field.get(f.name, ())) == 1 and makes_nothing(analyser, f) for f in held)  # a template will do
-    return (alone and bool(held) and not simple) or model.qualname in given.refused
+    family = bool(templates) and (bool(model.bases) or any(analyser.classes.derived(model)))  # see `templates.check`
+    made = (alone and ((bool(held) and not simple) or family)) or model.qualname in given.refused
+    return made or (_is_given_nothing(analyser, model) and not _is_named_in_modules(analyser.classes.project, model))
 
 
-def _of_class(analyser: Any, model: ClassModel) -> frozenset[str]:
-    """The fields of one class of a family that it could be handed."""
+def _is_given_nothing(analyser: Any, model: ClassModel) -> bool:
+    """Has a class a list or dict of modules that nothing here gives it? What uses it may be elsewhere."""
+    given = analyser.given_outside.fields.get(model.qualname, frozenset())
+    noted = [f.annotation for f in model.fields() if f.name not in given and f.annotation is not None]
+    noted = [a for a in noted if any(isinstance(n, ast.Subscript) and _last(n.value) in _SEVERAL for n in subtree(a))]
+    return not given and any(_is_module(analyser, f) for f in model.fields() if f.annotation in noted)
+
+
+def _is_named_in_modules(project: Any, model: ClassModel) -> bool:
+    """Is a class named in other modules, or in itself, otherwise than as a type?"""
+    for source in project.files.values():
+        if model.name not in source.words:
+            continue
+        aliases = [local for local, dotted in source.names.imports.items() if dotted.endswith(f".{model.name}")]
+        for node in source.saying(model.name, *aliases):
+            if node not in project.inside_modules or project.qualname(source, node) != model.qualname:
+                continue
+            around = [node, *source.ancestors(node)]
+            if not any(isinstance(p, ast.arg | ast.AnnAssign) for p in around) and not any(
+                isinstance(p, ast.FunctionDef) and p.returns in around for p in around
+            ):
+                return True
+    return False
+
+
+def _agree(found: dict[str, frozenset[str]], base: ClassModel, model: ClassModel, uses: Uses) -> bool:
+    """Are the modules of a base those that a class derived from it calls, too, and said there alone?"""
+    inherited = {f.name for f in base.fields()} & uses.names
+    return found.get(base.qualname, frozenset()) == inherited and not inherited & {f.name for f in model.own_fields}
+
+
+def _declared(analyser: Any, model: ClassModel) -> list[Field]:
+    """The fields that are given modules, or are said to hold some."""
+    names = analyser.given_outside.fields.get(model.qualname, frozenset())
+    return [f for f in model.fields() if f.name in names or _is_module(analyser, f)]
+
+
+def _of_class(analyser: Any, model: ClassModel) -> Uses | None:
+    """What one class of a family does with what it could be handed; None where it cannot be."""
     given = analyser.given_outside
     if model.qualname in given.unnamed | analyser.never_later | analyser.outside_chains.keys():
-        return frozenset()
+        return None
     if model.source.marked(model.source.line_span(model.node).start, "NNX1"):
-        return frozenset()  # an earlier run has left it, and what constructs it gives it no example
-    names = given.fields.get(model.qualname, frozenset())
-    declared = [f for f in model.fields() if f.name in names or _is_module(analyser, f)]
-    found = frozenset(f.name for f in declared)
+        return None  # an earlier run has left it, and what constructs it gives it no example
+    declared = _declared(analyser, model)
+    names = frozenset(f.name for f in declared)
     taken = any(f.name == NAME for f in model.fields())
-    if taken or not found or not names <= found or any(not f.init or f.kw_only for f in declared):
-        return frozenset()
-    if len(model.mro()) > 1 and not _adds_to_base(model, found):
-        return frozenset()
-    if any(not (_is_none(f) or _is_made(analyser, model, f)) for f in declared) or not _only_called(analyser, model, found):
-        return frozenset()
-    return found
+    if taken or any(not f.init or f.kw_only for f in declared):
+        return None
+    if len(model.mro()) > 1 and not _adds_to_base(model):
+        return None
+    if any(not (_is_none(f) or _is_made(analyser, model, f)) for f in declared) or model.method("__call__") is None:
+        return None
+    try:
+        uses = Uses(analyser, model, names)
+    except More:
+        return None
+    return uses if uses.called and uses.called == uses.asked else None
 
 
-def _adds_to_base(model: ClassModel, names: frozenset[str]) -> bool:
-    """Does a derived class leave to its one base what it is handed, and what is made of that?"""
-    if len(model.bases) != 1 or len(model.node.bases) != 1 or {"setup", "__post_init__"} & model.own_methods.keys():
-        return False
-    return not names & {f.name for f in model.own_fields}
+def _adds_to_base(model: ClassModel) -> bool:
+    """Does a derived class leave to its one base what that makes?"""
+    return len(model.bases) == len(model.node.bases) == 1 and not {"setup", "__post_init__"} & model.own_methods.keys()
 
 
 def _is_none(field: Field) -> bool:
-    """Has a field no default, or None?"""
+    """Has a field no default, or None, or no modules?"""
     default = field.default
-    return field.factory is None and (default is None or (isinstance(default, ast.Constant) and default.value is None))
+    nothing = isinstance(default, ast.Tuple | ast.List) and not default.elts
+    nothing = nothing or (isinstance(default, ast.Constant) and default.value is None)
+    return field.factory is None and (default is None or nothing)
 
 
 def _is_made(analyser: Any, model: ClassModel, field: Field) -> bool:
@@ -117,112 +153,6 @@ def _is_module(analyser: Any, field: Field) -> bool:
 
 def _last(node: ast.expr) -> str:
     return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
-
-
-def _only_called(analyser: Any, model: ClassModel, names: Collection[str]) -> bool:
-    """Are these fields called in `__call__` alone, and else only compared with None?"""
-    called, reached = set[str](), _reached(model)
-    flags: dict[str, set[str]] = {}
-    for owner in model.mro():
-        for node in subtree(owner.node):
-            if isinstance(node, ast.Name | ast.Attribute):
-                if analyser.classes.project.qualname(owner.source, node) in _LIFTED:
-                    return False
-            if not isinstance(node, ast.Attribute) or not (isinstance(node.value, ast.Name) and node.value.id == "self"):
-                continue
-            if node.attr in _OF_LINEN and node.attr not in {f.name for f in model.fields()}:
-                return False
-            if node.attr not in names:
-                continue
-            found = _calls(owner, node)
-            if found is None:
-                return False
-            for call in found:
-                around = next((p for p in owner.source.ancestors(call) if isinstance(p, _DEFERRED)), None)
-                if not isinstance(around, ast.FunctionDef) or around not in owner.node.body:
-                    return False
-                if around in reached:
-                    flags.setdefault(node.attr, set()).add(_flags(call) if call.func is node else "")
-                    called.add(node.attr)
-        strings = {n.value for n in of_kind(owner.node, ast.Constant) if isinstance(n, ast.Constant)}
-        asked = any(n.id in ("getattr", "setattr", "vars") for n in of_kind(owner.node, ast.Name) if isinstance(n, ast.Name))
-        if asked and strings:
-            return False
-    if any(len(unlike) > 1 for unlike in flags.values()):
-        return False  # statistics that one call updates may be read by the next, see `updated_statistics`
-    return called == set(names) and model.method("__call__") is not None
-
-
-def _calls(model: ClassModel, node: ast.expr) -> list[ast.Call] | None:
-    """The calls of what an expression holds, a module or several of them; None where more is done with these."""
-    source = model.source
-    parent = source.parents[node]
-    if isinstance(parent, ast.Compare) and ((parent.left is node and _with_none(parent)) or _is_in(parent, node)):
-        return []
-    if isinstance(parent, ast.Call) and parent.func is node:
-        around = source.parents[parent]
-        return None if isinstance(around, ast.Call) and around.func is parent else [parent]  # of a factory
-    if isinstance(parent, ast.Call) and isinstance(parent.func, ast.Name) and parent.func.id == "len":
-        return []
-    if isinstance(parent, ast.Subscript) and parent.value is node and isinstance(parent.ctx, ast.Load):
-        return _calls(model, parent)
-    if isinstance(parent, ast.Attribute) and parent.attr in ("keys", "values"):
-        call = source.parents[parent]
-        if not isinstance(call, ast.Call) or call.args or call.keywords:
-            return None
-        return _calls(model, call) if parent.attr == "values" else []
-    if isinstance(parent, ast.For | ast.comprehension) and parent.iter is node and isinstance(parent.target, ast.Name):
-        within = source.parents[parent] if isinstance(parent, ast.comprehension) else parent
-        return _calls_of_name(model, parent.target, within)
-    return None
-
-
-def _calls_of_name(model: ClassModel, target: ast.Name, within: ast.AST) -> list[ast.Call] | None:
-    """The calls of what a loop names."""
-    function = next(p for p in model.source.ancestors(target) if isinstance(p, ast.FunctionDef))
-    inside = set(subtree(within))
-    found: list[ast.Call] = []
-    for name in of_kind(function, ast.Name):
-        if not isinstance(name, ast.Name) or name.id != target.id or name is target:
-            continue
-        calls = _calls(model, name) if name in inside and isinstance(name.ctx, ast.Load) else None
-        if calls is None:
-            return None
-        found += calls
-    return found
-
-
-def _is_in(parent: ast.Compare, node: ast.expr) -> bool:
-    """`"goal" in self.encoders`"""
-    return parent.comparators == [node] and isinstance(parent.ops[0], ast.In | ast.NotIn)
-
-
-def _flags(call: ast.Call) -> str:
-    """What a call says of its flags: constants, and what keywords are given."""
-    said = [ast.unparse(a) for a in call.args if isinstance(a, ast.Constant)]
-    return ", ".join([*said, *sorted(ast.unparse(k) for k in call.keywords)])
-
-
-def _reached(model: ClassModel) -> set[ast.FunctionDef]:
-    """`__call__`, and the methods that it calls, those of bases by `super()`."""
-    stack, found = [model.method("__call__")], set[ast.FunctionDef]()
-    while stack:
-        method = stack.pop()
-        if method is None or method.node in found:
-            continue
-        found.add(method.node)
-        above = model.mro()[model.mro().index(method.owner) + 1 :]
-        for node in method.nodes:
-            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self":
-                stack.append(model.method(node.attr))
-            elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Call) and said(node.value.func) == "super":
-                stack += [owner.own_methods[node.attr] for owner in above if node.attr in owner.own_methods][:1]
-    return found
-
-
-def _with_none(node: ast.Compare) -> bool:
-    nothing = node.comparators[0]
-    return len(node.ops) == 1 and isinstance(nothing, ast.Constant) and nothing.value is None
 
 
 __all__ = ["NAME", "fields"]

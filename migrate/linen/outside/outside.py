@@ -38,13 +38,11 @@ def learn(project: Project, analyser: Analyser) -> None:
     reader = analyser.reader = _Reader(project, analyser)
     for source, call in reader.constructions():
         reader.read(source, call)
-    handed_to = {root: handed.fields(analyser, root) for root in analyser.classes if not root.bases}
-    for model in analyser.classes:
-        names = handed_to.get(model.mro()[-1])
-        if names:
-            analyser.given_outside.handed[model.qualname] = names
-            analyser.later.add(model.qualname)
-            analyser.given_outside.templates.pop(model.qualname, None)
+    for root in [model for model in analyser.classes if not model.bases]:
+        for name, names in handed.fields(analyser, root).items():
+            analyser.given_outside.handed[name] = names
+            analyser.later.add(name)
+            analyser.given_outside.templates.pop(name, None)
     for target, fields in analyser.given_outside.templates.items():
         for field, templates in fields.items():
             for template in templates:

@@ -135,7 +135,7 @@ def decide(
             continue
         outside_chains.check(plan, analyser, reasons)
         templates.check_takers(analyser, reasons)
-        templates.check_handed(analyser, reasons)
+        templates.check_handed(plan, analyser, reasons)
         configured.check(plan, analyser, reasons)
         plan.lifted_texts = lifted_aliases.decide(project, analyser, plan, aliases, reasons)
         holds = analyser.given_outside.holds

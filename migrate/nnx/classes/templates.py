@@ -17,7 +17,7 @@ from ...linen.modules.passed import held_modules
 from ...linen.outside.given_outside import TEMPLATE_LAYERS
 from ...linen.project.classes import Field
 from ...linen.values.sites import Site, Unmigratable
-from ...plan import Outcome
+from ...plan import Outcome, Plan
 from ...trees import subtree
 from ..factories.outside_chains import made_of
 from ..linen_copies.behind import behind
@@ -73,20 +73,51 @@ def check_takers(analyser: Analyser, reasons: dict[str, Unmigratable]) -> None:
             reasons[name] = Unmigratable("NNX127", f"{said} and to {left[0].rpartition('.')[2]}, which stays Linen")
 
 
-def check_handed(analyser: Analyser, reasons: dict[str, Unmigratable]) -> None:
-    """Refuse classes that are handed some that stay Linen and are given modules: what wraps these shares none of them."""
+def check_handed(plan: Plan, analyser: Analyser, reasons: dict[str, Unmigratable]) -> None:
+    """Refuse classes that are handed some that stay Linen and are given modules, as what wraps these shares none of them, or
+    that have variables in collections of their own, which cannot be wrapped, and native ones that Linen's init calls.
+    """
     given, project = analyser.given_outside, analyser.classes.project
     staying = {name for name in given.fields if name in reasons}
-    for target, source, argument in given.givers if staying else ():
+    wrapped = {name for name in reasons if _has_own_collections(analyser, name)} if given.handed else set()
+    called = {name for name, made in plan.classes.items() if made.called_by_init} - reasons.keys()
+    for target, source, argument in given.givers if staying | wrapped | called else ():
         if target not in given.handed or target in reasons:
             continue
         for where, value in [(source, argument), *behind(given.functions, source, argument, given.holds)]:
-            calls = (call for call in subtree(value) if isinstance(call, ast.Call))
-            made = {project.qualname(where, call.func) or "" for call in calls} & staying
-            if made:
-                what = f"{min(made).rpartition('.')[2]} ({source.path.name}:{argument.lineno}), which stays Linen"
-                reason = f"it is handed {what} and is given modules, which others may share with it"
-                reasons.setdefault(target, Unmigratable("NNX127", reason))
+            calls = [call for call in subtree(value) if isinstance(call, ast.Call)]
+            made = {project.qualname(where, call.func) or "" for call in calls}
+            any_made = made | {name for call in calls for name in analyser.made_outside(where, call)}
+            for found, why in (
+                (made & staying, "which stays Linen and is given modules, which others may share with it"),
+                (any_made & wrapped, "which stays Linen and has variables in collections of its own"),
+                (any_made & called, "which makes or changes variables in the call of init"),
+            ):
+                if found:
+                    what = f"{min(found).rpartition('.')[2]} ({source.path.name}:{argument.lineno}), {why}"
+                    reasons.setdefault(target, Unmigratable("NNX127", f"it is handed {what}"))
+
+
+def _has_own_collections(analyser: Analyser, name: str) -> bool:
+    """May a class of Linen's, or what it contains, have other variables than parameters and statistics of batches?"""
+    queue, seen = [name], set[str]()
+    while queue:
+        model = analyser.classes.get(queue.pop())
+        if model is None or model.qualname in seen:
+            continue
+        seen.add(model.qualname)
+        queue += [base.qualname for base in model.bases]
+        for node in subtree(model.node):
+            if isinstance(node, ast.Name | ast.Attribute):
+                inner = analyser.classes.project.qualname(model.source, node)
+                if inner in analyser.classes.project.linen_classes:
+                    queue.append(inner)
+            if isinstance(node, ast.Call) and ast.unparse(node.func) in ("self.variable", "self.sow", "self.put_variable"):
+                first = node.args[0] if node.args else None
+                known = first.value if isinstance(first, ast.Constant) else None
+                if known not in ("params", "batch_stats", "params_axes", "intermediates"):
+                    return True
+    return False
 
 
 def _has_value(text: ClassText, field: Field) -> bool:

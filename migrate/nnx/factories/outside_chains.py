@@ -94,6 +94,9 @@ def check(plan: Plan, analyser: Analyser, reasons: dict[str, Unmigratable]) -> N
                 if inner is None or inner.outcome is not Outcome.NATIVE:
                     said = f"{kind.rpartition('.')[2]}, which stays Linen, is passed to it outside of modules"
                     reasons[target] = Unmigratable("NNX127", said, call)
+                elif inner.called_by_init:
+                    said = f"it is handed {kind.rpartition('.')[2]}, which makes or changes variables in the call of init"
+                    reasons[target] = Unmigratable("NNX127", said, call)
 
 
 def write(plan: Plan, project: Project, by_path: Mapping[Any, FileContext]) -> None:

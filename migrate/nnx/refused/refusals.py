@@ -14,6 +14,7 @@ from ...linen.execution.type_tests import asked_classes
 from ...linen.modules import applied_models
 from ...linen.modules.made_by_text import makes_modules, method_of
 from ...linen.modules.self_calls import SELF_CALLS
+from ...linen.outside import model_makers
 from ...linen.project.classes import PLAIN_DECORATORS, Field
 from ...linen.project.layer_fields import WHOLE
 from ...linen.project.plain_dataclasses import gives_fields
@@ -31,8 +32,6 @@ from .class_decorators import lifts
 
 if TYPE_CHECKING:
     from ..classes.class_text import ClassText
-
-
 
 
 # What every Linen module has, and is looked at elsewhere.
@@ -72,6 +71,7 @@ def nothing_left(text: ClassText) -> None:
     project = run.project
     _refuse_applied(text, applying)
     for method in text.model.own_methods.values():
+        of_models = method.node in model_makers.find(project)
         for node in of_kind(method.node, ast.Call):
             if id(node) in followed:
                 continue
@@ -107,7 +107,7 @@ def nothing_left(text: ClassText) -> None:
                 own = _class_method(text, read) if found is None else None
                 of_plain = method_of(project, name) if found is None and own is None else None
                 found = found or own or (of_plain[:2] if of_plain is not None else None)
-                if found is None or found[1] in run.executed:
+                if found is None or found[1] in run.executed or (of_models and own is None and of_plain is None):
                     continue
                 owner = of_plain[2] if of_plain is not None else ""
                 if makes_modules(project, *found, set(), of_class=own is not None, owner=owner):

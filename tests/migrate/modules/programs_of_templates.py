@@ -546,5 +546,4 @@ STAYS = {
     "by a mapping that has it",
     "a parameter that is None, but under a condition",
     "by modules, too",
-    "to a class that others inherit from",
 }

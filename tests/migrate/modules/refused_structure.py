@@ -137,7 +137,7 @@ class M(nn.Module):
   @nn.compact
   def __call__(self, x):
     for layer in self.layers:
-      x = layer(x)
+      x = jax.vmap(layer)(x)
     return x
 """,
     ),
@@ -156,7 +156,7 @@ class M(nn.Module):
   parts: Sequence[Part]
   @nn.compact
   def __call__(self, x):
-    return [part(y) for part, y in zip(self.parts, jnp.split(x, len(self.parts), axis=-1))]
+    return [part.half(y) for part, y in zip(self.parts, jnp.split(x, len(self.parts), axis=-1))]
 """,
     ),
     "a dictionary of a class under quotes that nothing gives": (
@@ -165,7 +165,7 @@ class M(nn.Module):
   parts: dict[str, "Part"]
   @nn.compact
   def __call__(self, x):
-    return {name: part(x) for name, part in self.parts.items()}
+    return {name: part(x) for name, part in sorted(self.parts.items())}
 
 
 class Part(nn.Module):

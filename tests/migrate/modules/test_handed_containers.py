@@ -276,10 +276,6 @@ def test_a_name_that_a_dictionary_of_nnx_has_is_refused(sides: Any) -> None:
 
 REFUSED = {
     "it is handed on": "    def __call__(self, x):\n        return helper(self.parts['a'], x)\n",
-    "another name for one": "    def __call__(self, x):\n        part = self.parts['a']\n        return part(x)\n",
-    "their items": (
-        "    def __call__(self, x):\n        for _, part in self.parts.items():\n            x = part(x)\n        return x\n"
-    ),
     "another method of one": "    def __call__(self, x):\n        return self.parts['a'].other(x)\n",
     "a loop's name is kept": (
         "    def __call__(self, x):\n        for part in self.parts:\n            x = part(x)\n        return part(x)\n"

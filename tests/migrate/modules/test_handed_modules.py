@@ -457,15 +457,11 @@ REFUSED = {
         "    @nn.compact\n    def __call__(self, x):\n        return nn.Sequential([self.inner, nn.Dense(3)])(x)\n"
     ),
     "another method": "    @nn.compact\n    def __call__(self, x):\n        return nn.Dense(3)(self.inner.other(x))\n",
-    "an attribute": (
-        "    @nn.compact\n    def __call__(self, x):\n        return nn.Dense(self.inner.width)(self.inner(x))\n"
-    ),
     "it is mapped": "    @nn.compact\n    def __call__(self, x):\n        return nn.Dense(3)(jax.vmap(self.inner)(x))\n",
     "under a transform": "    @nn.remat\n    @nn.compact\n    def __call__(self, x):\n        return self.inner(x)\n",
     "in a function": (
         "    @nn.compact\n    def __call__(self, x):\n        f = lambda y: self.inner(y)\n        return f(x)\n"
     ),
-    "another name for it": "    def __call__(self, x):\n        inner = self.inner\n        return inner(x)\n",
     "whether variables are made": (
         "    def __call__(self, x):\n        return x if self.is_initializing() else self.inner(x)\n"
     ),
@@ -474,10 +470,6 @@ REFUSED = {
     ),
     "only another method calls it": (
         "    def encode(self, x):\n        return self.inner(x)\n\n    def __call__(self, x):\n        return x\n"
-    ),
-    "a derived class reads an attribute": (
-        "    def __call__(self, x):\n        return self.inner(x)\n\n\n"
-        "class More(Part):\n    def __call__(self, x):\n        return super().__call__(x) * self.inner.width\n"
     ),
     "a derived class has its own setup": (
         "    def __call__(self, x):\n        return self.inner(x)\n\n\n"
