@@ -104,6 +104,10 @@ class _Resolver:
         self.modules = modules  # path without suffix → name
         self.top = top
         self.directories = {parent for path in modules for parent in path.parents}
+        self._above_folders: dict[str, set[Path]] = {}  # name of a folder or file below the top → what it lies in
+        for path in {*modules, *self.directories}:
+            if top in path.parents:
+                self._above_folders.setdefault(path.name, set()).add(path.parent)
         self.names = frozenset(modules.values())
         self._by_directory: dict[tuple[Path, Path], Callable[[str], str]] = {}
 
@@ -116,7 +120,8 @@ class _Resolver:
             def resolve(dotted: str) -> str:
                 if dotted not in cache:
                     beside = self._within(own, dotted.split(".")) if scripts else None
-                    cache[dotted] = beside or self._resolve(dotted, root) or self._inside(dotted, root, own) or dotted
+                    found = beside or self._resolve(dotted, root) or self._inside(dotted, root, own)
+                    cache[dotted] = found or self._elsewhere(dotted.split(".")) or dotted
                 return cache[dotted]
 
             self._by_directory[root, own] = resolve
@@ -161,8 +166,15 @@ class _Resolver:
                 return found
         return None
 
-    def _within(self, base: Path, parts: list[str]) -> str | None:
-        """The longest module that `parts` leads to below `base`, with the rest behind its name."""
+    def _elsewhere(self, parts: list[str]) -> str | None:
+        """A file in a folder, `models.net`, of which the project has one alone: a notebook may have put it on `sys.path`."""
+        if parts[0] in _INSTALLED:
+            return None
+        found = {self._within(base, parts, least=2) for base in self._above_folders.get(parts[0], ())} - {None}
+        return found.pop() if len(found) == 1 else None
+
+    def _within(self, base: Path, parts: list[str], least: int = 1) -> str | None:
+        """The longest module that `parts` leads to below `base`, by so many of them, with the rest behind its name."""
         path, found, used = base, None, 0
         for count, part in enumerate(parts, 1):
             path = path / part
@@ -170,4 +182,4 @@ class _Resolver:
                 found, used = self.modules[path], count
             elif path not in self.directories:
                 break
-        return ".".join([found, *parts[used:]]) if found is not None else None
+        return ".".join([found, *parts[used:]]) if found is not None and used >= least else None

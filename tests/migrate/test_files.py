@@ -254,6 +254,16 @@ def test_the_parity_module_of_a_script_beside_a_file_called_as_their_folder(tmp_
     assert after is not None and "\nimport linen_parity\n" in after, after
 
 
+def test_a_folder_that_a_notebook_put_on_the_path(tmp_path: Path) -> None:
+    write(tmp_path, "src/models/net.py", "src/jax/own.py", "nb/a.py")
+    assert imported(tmp_path, "nb/a.py", "from models.net import Net") == {"Net": "net.Net"}
+    assert imported(tmp_path, "nb/a.py", "from models import net") == {"net": "net"}
+    assert imported(tmp_path, "nb/a.py", "from models import Net") == {"Net": "models.Net"}  # of a package of that name
+    assert imported(tmp_path, "nb/a.py", "from jax.own import Net") == {"Net": "jax.own.Net"}
+    write(tmp_path, "other/models/net.py")
+    assert imported(tmp_path, "nb/a.py", "from models.net import Net") == {"Net": "models.net.Net"}  # of two
+
+
 def test_scripts_of_the_same_name_in_several_directories(tmp_path: Path) -> None:
     names = names_in(tmp_path, "lm/models.py", "lm/train.py", "wmt/models.py", "wmt/train.py")
     assert names["lm/models.py"] == "lm.models" and names["wmt/models.py"] == "wmt.models"
