@@ -259,3 +259,15 @@ def test_a_package_shares_the_parity_module_of_another_as_a_whole(tmp_path: Path
     name = "from pkg import linen_parity\n" if both else "from apps import linen_parity\n"
     assert all(name in (tmp_path / "apps" / file).read_text() for file in ("one.py", "two.py"))
     assert printed(tmp_path, "main.py") == before
+
+
+def test_a_script_that_puts_a_folder_on_the_path(tmp_path: Path) -> None:
+    (tmp_path / "code/models").mkdir(parents=True)
+    (tmp_path / "code/models/net.py").write_text(ATTENDS.format(imports=""))
+    (tmp_path / "nb").mkdir()
+    path = f"import sys\nsys.path.insert(0, {str(tmp_path / 'code')!r})\n"
+    (tmp_path / "nb/show.py").write_text(path + PROGRAM.format(module="models.net"))
+    before = printed(tmp_path, "nb/show.py")
+    migrated(tmp_path)
+    assert list(tmp_path.rglob("linen_parity.py")) == [tmp_path / "code/models/linen_parity.py"]
+    assert printed(tmp_path, "nb/show.py") == before
