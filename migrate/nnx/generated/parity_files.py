@@ -33,7 +33,8 @@ def share_homes(contexts: Mapping[str, FileContext]) -> None:
             context.parity_home = Home(contexts[known].source.path.parent, known.removesuffix(_NAME))
         elif not known and len(used) > 1:
             groups.setdefault(name if context.is_script else context.parity_home.folder, []).append(context)
-    moved = [(group, _others(group, contexts, used)) for group in groups.values()]
+    importers = _importers(contexts) if groups else {}
+    moved = [(group, _others(group, contexts, used, importers)) for group in groups.values()]
     for group, homes in moved:
         shared = set.intersection(*({*found} for found in homes))
         if shared:
@@ -45,15 +46,18 @@ def share_homes(contexts: Mapping[str, FileContext]) -> None:
 
 
 def _others(
-    group: Sequence[FileContext], contexts: Mapping[str, FileContext], used: Mapping[Path, int]
+    group: Sequence[FileContext],
+    contexts: Mapping[str, FileContext],
+    used: Mapping[Path, int],
+    importers: Mapping[str, Sequence[Path]],
 ) -> list[dict[Path, Home]]:
-    """For each file, the homes of others that it could use, by their folders."""
+    """For each file, the homes of others that it could use, by their folders: none whose files import it themselves."""
     found = []
     for context in group:
         homes = {home.folder: home for home in _imported_homes(context, contexts) if used.get(home.folder)}
         homes.pop(context.parity_home.folder, None)
-        module = context.source.module
-        found.append({folder: home for folder, home in homes.items() if not _imports(contexts, folder, module)})
+        importing = {folder for path in importers.get(context.source.module, ()) for folder in path.parents}
+        found.append({folder: home for folder, home in homes.items() if folder not in importing})
     return found
 
 
@@ -72,14 +76,17 @@ def _imported_homes(context: FileContext, contexts: Mapping[str, FileContext]) -
                 yield home
 
 
-def _imports(contexts: Mapping[str, FileContext], folder: Path, module: str) -> bool:
-    """Does a file below `folder` import a module, which then may not import what is there on its own account?"""
-    return any(
-        f"{dotted}.".startswith(f"{module}.")
-        for other in contexts.values()
-        if folder in other.source.path.parents
-        for dotted in (*other.source.names.imports.values(), *other.source.names.star_imports)
-    )
+def _importers(contexts: Mapping[str, FileContext]) -> dict[str, list[Path]]:
+    """Module → the files that import it, or something of it."""
+    found: dict[str, list[Path]] = {}
+    for context in contexts.values():
+        names = context.source.names
+        for dotted in {*names.imports.values(), *names.star_imports}:
+            parts = dotted.split(".")
+            for count in range(1, len(parts) + 1):
+                if (module := ".".join(parts[:count])) in contexts:
+                    found.setdefault(module, []).append(context.source.path)
+    return found
 
 
 def parity_files(contexts: Mapping[str, FileContext]) -> dict[Path, str]:
