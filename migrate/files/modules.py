@@ -121,7 +121,9 @@ class _Resolver:
                 if dotted not in cache:
                     beside = self._within(own, dotted.split(".")) if scripts else None
                     found = beside or self._resolve(dotted, root) or self._inside(dotted, root, own)
-                    cache[dotted] = found or self._elsewhere(dotted.split(".")) or dotted
+                    if found is None and (scripts or own == root):
+                        found = self._elsewhere(dotted.split("."))
+                    cache[dotted] = found or dotted
                 return cache[dotted]
 
             self._by_directory[root, own] = resolve
