@@ -261,7 +261,7 @@ def test_a_folder_that_a_notebook_put_on_the_path(tmp_path: Path) -> None:
     assert imported(tmp_path, "nb/a.py", "from models import Net") == {"Net": "models.Net"}  # of a package of that name
     assert imported(tmp_path, "nb/a.py", "from jax.own import Net") == {"Net": "jax.own.Net"}
     write(tmp_path, "pkg/__init__.py", "pkg/b.py")
-    assert imported(tmp_path, "pkg/b.py", "from models.net import Net") == {"Net": "models.net.Net"}  # of a package: a library's
+    assert imported(tmp_path, "pkg/b.py", "from models.net import Net") == {"Net": "models.net.Net"}  # a library's
     write(tmp_path, "other/models/net.py")
     assert imported(tmp_path, "nb/a.py", "from models.net import Net") == {"Net": "models.net.Net"}  # of two
 
