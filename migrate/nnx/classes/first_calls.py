@@ -13,6 +13,7 @@ from ...linen.values.presence import Presence
 from ...linen.values.sites import Site
 from ...source import SourceFile
 from ...trees import subtree
+from . import called_functions
 
 if TYPE_CHECKING:
     from ...linen.execution.execute import Execution
@@ -44,6 +45,8 @@ def why_not_by_default(run: Execution, node: ast.expr, source: SourceFile, shown
             return f"it is called only if `{ast.unparse(test)}`"
         if isinstance(parent, ast.Try | ast.BoolOp | ast.Match):
             return "it is called in a `try` or the like"
+        if isinstance(child, ast.FunctionDef | ast.Lambda) and not called_functions.is_called(run, source, child, method):
+            return f"`{getattr(child, 'name', 'lambda')}`, which calls it, may be called later"
         body = getattr(parent, "body", None)
         for before in body if isinstance(body, list) and child in body else []:
             if before is child:

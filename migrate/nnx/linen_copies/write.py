@@ -165,8 +165,8 @@ def _text(project: Project, copies: Copies, module: str, recipe: Recipe, context
     def module_name(dotted: str) -> str:
         if dotted not in locals_of:
             local = dotted.rpartition(".")[2]
-            while local in own or local in source.names.local_names:
-                local = f"_{local}"
+            while local in own or local in source.names.local_names or local in locals_of.values():
+                local = f"{local}_" if local.startswith("_") else f"_{local}"  # Python mangles `__name` in classes
             locals_of[dotted] = local
         return locals_of[dotted]
 

@@ -38,6 +38,62 @@ def test_copies_of_the_folder_above(tmp_path: Path) -> None:
     assert [file.path.name for file in again.files if file.after != file.before] == [] and again.created == {}
 
 
+LIKE_NAMED = """import flax.linen as nn
+
+
+class Mul(nn.Module):
+  width: int = WIDTH
+
+  @nn.compact
+  def __call__(self, x):
+    return nn.Dense(self.width)(x)
+
+
+class OnlyWIDTH(Mul):
+  width: int = WIDTH + 1
+"""
+
+
+@pytest.mark.usefixtures("fresh")
+@pytest.mark.parametrize("name", ["layers", "_layers"])
+def test_copies_of_files_of_one_name(tmp_path: Path, name: str) -> None:
+    model = f"""import flax.linen as nn
+import jax
+import jax.numpy as jnp
+from pkg.a import {name}
+from pkg.b import {name} as b_layers
+
+KINDS = ({name}.Mul, b_layers.Mul, {name}.Only3, b_layers.Only5)
+
+
+class Stays(nn.Module):
+  def __post_init__(self):
+    assert self.scope is None or self.scope
+    super().__post_init__()
+
+  @nn.compact
+  def __call__(self, x):
+    return [kind()(x) for kind in KINDS]
+
+
+class Uses(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    assert not isinstance(self, KINDS)
+    return Stays()(nn.Dense(3)(x))
+
+
+def run():
+  x = jnp.ones((2, 3))
+  return Uses().init_with_output(jax.random.key(0), x)
+"""
+    files = {"pkg/__init__.py": "", "pkg/a/__init__.py": "", "pkg/b/__init__.py": "", "pkg/model.py": model}
+    files |= {f"pkg/{d}/{name}.py": LIKE_NAMED.replace("WIDTH", w) for d, w in (("a", "3"), ("b", "5"))}
+    before = write(tmp_path / "before", files)
+    migrate(before, tmp_path / "after")
+    assert_same(load(before, "pkg.model").run(), load(tmp_path / "after", "pkg.model").run())
+
+
 # Two modules that import each other, one of them in a function.
 CYCLE = {
     "pkg/__init__.py": "",
