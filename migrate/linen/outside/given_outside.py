@@ -17,6 +17,7 @@ from ...source import SourceFile
 from ...trees import children, of_kind, subtree
 from ..flow.function_calls import FunctionCalls, parameters
 from ..project import configured
+from . import model_makers
 from .classes_outside import may_be_class
 from .template_flow import Lost, Template, TemplateFlow
 
@@ -103,7 +104,7 @@ class _Reader:
 
     def _read(self, source: SourceFile, call: ast.Call, function: ast.AST | None) -> None:
         """Note what a call gives to a class."""
-        target = self.project.qualname(source, call.func)
+        target = model_makers.own_class(self.project, source, call.func) or self.project.qualname(source, call.func)
         place = f"{source.path.name}:{call.lineno}"
         if target == "functools.partial" and call.args:
             target = self.project.qualname(source, call.args[0])
@@ -345,7 +346,7 @@ def _script(source: SourceFile) -> list[ast.stmt]:
 
 
 def _scopes(project: Any, source: SourceFile) -> Iterator[ast.AST | None]:
-    """The module (None), its functions and those of plain classes; those of Linen modules left out."""
+    """The module (None), its functions and those of plain classes; of Linen modules what makes models of them."""
     yield None
     queue: list[ast.AST] = [source.tree]
     while queue:
@@ -353,6 +354,7 @@ def _scopes(project: Any, source: SourceFile) -> Iterator[ast.AST | None]:
             if isinstance(node, ast.ClassDef):
                 bases = [project.qualname(source, b) for b in node.bases]
                 if any(b == "flax.linen.Module" or b in project.linen_classes for b in bases):
+                    yield from (s for s in node.body if s in model_makers.find(project))
                     continue
             elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
                 yield node

@@ -78,7 +78,7 @@ def nothing_left(text: ClassText) -> None:
             func = node.func
             name = text.run.project.qualname(text.source, func) or ""
             plain = function_name(name) is not None  # `nn.BatchApply(self.__call__)`, of which each call makes another
-            makes = (layers.lookup(name) is not None and not plain) or name in project.linen_classes
+            makes = (layers.lookup(name) is not None and not plain) or (name in project.linen_classes and not of_models)
             of_class = tables_of_makers.of_class(project, text.source, func)
             if of_class is not None:  # `Config.norm(8)`
                 name = project.qualname(*of_class) or ""

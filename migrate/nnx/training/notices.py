@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 from ...context import FileContext
 from ...diagnostics import Severity
+from ...edits import Span
 from ...linen.flow import flow_classes, local_classes
 from ...linen.flow.flow import Flow
 from ...linen.flow.flow_makers import maker_of
 from ...linen.flow.flow_values import ANY, ClassValue, Function, Model, Table
 from ...linen.flow.function_calls import FunctionCalls
-from ...linen.outside import whole_layers
+from ...linen.outside import model_makers, whole_layers
 from ...plan import ClassPlan, Outcome
 from ...source import SourceFile
 from ...trees import subtree
-from . import sequences
+from . import adapter, sequences
 
 _NO_CALL = (ast.Attribute, ast.ClassDef, ast.AnnAssign, ast.arg, ast.FunctionDef, ast.Subscript, ast.Compare)
 _CHECKS = {"isinstance", "issubclass", "type"}
@@ -50,8 +52,16 @@ def report(flow: Flow, contexts: dict[str, FileContext]) -> None:
     for qualname, info in flow.project.linen_classes.items():
         plan = flow.plan.module_class(qualname)
         if plan is not None and plan.outcome is Outcome.NATIVE:
-            for call in _made_by_class_methods(info.node):
-                _unsized(contexts[info.source.module], plan, call)
+            context = contexts[info.source.module]
+            for function, call in _made_by_class_methods(info.node):
+                if function not in model_makers.find(flow.project):
+                    _unsized(context, plan, call)
+                else:
+                    _write_model(context, call, (plan, *_derived(flow, qualname)))
+            for call in _made_by_model_makers(flow, info):
+                made = flow.plan.module_class(flow.project.qualname(info.source, call.func) or "")
+                if made is not None and made.outcome is Outcome.NATIVE:
+                    _write_model(context, call, (made,))
             if isinstance(info.node, ast.ClassDef) and flow.registries.unseen(info.source, info.node):
                 _unsized(contexts[info.source.module], plan, info.node)
 
@@ -90,14 +100,40 @@ def _layers_of_objects(flow: Flow, contexts: dict[str, FileContext]) -> None:
             )
 
 
-def _made_by_class_methods(owner: ast.ClassDef) -> Iterator[ast.Call]:
+def _made_by_class_methods(owner: ast.ClassDef) -> Iterator[tuple[ast.FunctionDef, ast.Call]]:
     """`cls(config.width)`, in a class method of a module class."""
     for function in owner.body:
         if isinstance(function, ast.FunctionDef) and "classmethod" in map(flow_classes.kind_of, function.decorator_list):
             first = next((a.arg for a in [*function.args.posonlyargs, *function.args.args]), None)
             for node in ast.walk(function):
                 if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == first:
-                    yield node
+                    yield function, node
+
+
+def _made_by_model_makers(flow: Flow, info: Any) -> Iterator[ast.Call]:
+    """`Encoder(8)`, in a class method or static method that makes models."""
+    for function in info.node.body:
+        for node in subtree(function) if function in model_makers.find(flow.project) else ():
+            if not isinstance(node, ast.Call) or node in flow.plan.templates:  # which is a factory now
+                continue
+            if flow.project.qualname(info.source, node.func) in flow.project.linen_classes:
+                yield node
+
+
+def _write_model(context: FileContext, call: ast.Call, plans: tuple[ClassPlan, ...]) -> None:
+    """Such a call makes a model, unless something else was made of it before."""
+    start = context.span(call.func).start
+    if not context.edits.has(Span(start, start)):
+        adapter.write_site(context, call, plans)
+
+
+def _derived(flow: Flow, qualname: str) -> list[ClassPlan]:
+    """The native classes that derive from one, however far."""
+    known = {qualname}
+    while more := {n for n, info in flow.project.linen_classes.items() if known & {*info.bases}} - known:
+        known |= more
+    plans = [flow.plan.module_class(name) for name in sorted(known - {qualname})]
+    return [plan for plan in plans if plan is not None and plan.outcome is Outcome.NATIVE]
 
 
 def _escapes(flow: Flow, node: ast.expr) -> bool:

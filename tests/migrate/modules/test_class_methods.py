@@ -1,4 +1,4 @@
-"""Class methods that construct their class: NNX's class needs more than they give it, which is said at the place."""
+"""Class methods that construct their class: they make a model, or what NNX's class needs more is said at the place."""
 
 from __future__ import annotations
 
@@ -23,8 +23,14 @@ class Part(nn.Module):
 """
 
 
-def test_a_class_method_that_constructs_is_marked() -> None:
+def test_a_class_method_that_constructs_makes_a_model() -> None:
     (file,) = migrate_project([SourceFile.parse(Path("m.py"), "m", TEXT)]).files
+    assert [d.code for d in file.diagnostics] == ["NNX603"]
+    assert file.after is not None and "linen_parity.Functional(\n            cls, width=width" in file.after
+
+
+def test_one_that_a_string_names_is_marked() -> None:
+    (file,) = migrate_project([SourceFile.parse(Path("m.py"), "m", f'{TEXT}\n\nMAKERS = ["of"]\n')]).files
     assert [d.code for d in file.diagnostics] == ["NNX604"]
     assert file.after is not None and "Part(nnx.Module)" in file.after
     (again,) = migrate_project([SourceFile.parse(Path("m.py"), "m", file.after)]).files
