@@ -29,6 +29,7 @@ def test_a_run_says_what_it_is_at() -> None:
         "rewriting 1 of 1 files",
         "following classes",
         "deciding on classes",
+        "applying rules",
         "writing files",
     ]
     before = list(said)

@@ -481,14 +481,14 @@ class ModuleDict(nn.Module):
 
   @nn.compact
   def __call__(self, x):
-    return {name: module(x) for name, module in self.modules.items()}
+    return {name: module(x) * len(self.scope.rngs) for name, module in self.modules.items()}
 
 
 def run():
   x = jnp.ones((2, 3))
   model = ModuleDict({"actor": Net(2), "critic": MADE})
   variables = model.init(jax.random.key(0), x)
-  return variables, model.apply(variables, x)
+  return variables, model.apply(variables, x, rngs={"dropout": jax.random.key(1)})
 """
 
 
