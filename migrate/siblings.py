@@ -50,7 +50,9 @@ def _top_of_folders(folder: Path, prefix: str) -> Home:
 
 
 def home_seen_from(source: SourceFile, folder: Path, written: str) -> Home | None:
-    """`folder`, which is around `source`, for a file that imports that as `written`; None where this does not name it."""
+    """`folder`, for a file that imports `source` as `written`; None where it is not around that, or the name not of it."""
+    if folder not in source.path.parents:
+        return None
     package = tuple(written.split(".") if source.is_package else written.split(".")[:-1])
     below = source.path.parent.relative_to(folder).parts
     prefix = package[: len(package) - len(below)]

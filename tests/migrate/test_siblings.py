@@ -235,11 +235,15 @@ def test_a_parity_module_that_an_earlier_run_imported_stays(tmp_path: Path) -> N
     (tmp_path / "pkg/more.py").write_text(ATTENDS.format(imports=""))
     text = "from pkg import linen_parity\n" + PROGRAM.format(module="pkg.more") + "print(linen_parity.__name__)\n"
     (tmp_path / "main.py").write_text(text)
+    (tmp_path / "tools").mkdir()
+    (tmp_path / "tools/other.py").write_text("import main\n" + PROGRAM.format(module="pkg.more"))
     before = printed(tmp_path, "main.py")
     migrated(tmp_path)
     after = (tmp_path / "main.py").read_text()
     assert after.count("import linen_parity") == 1 and "linen_parity.Functional(Net" in after.replace("\n    Net", "Net")
     assert not (tmp_path / "linen_parity.py").exists() and printed(tmp_path, "main.py") == before
+    assert "from pkg import linen_parity\n" in (tmp_path / "tools/other.py").read_text()
+    assert not (tmp_path / "tools/linen_parity.py").exists()
 
 
 @pytest.mark.parametrize("both", [True, False])
