@@ -27,7 +27,16 @@ from ..classes import names_in_messages, own_names, templates
 from ..classes.inheritance import plain_bases, refuse_overriding_mixins
 from ..setup import made_once
 from ..text.text_parts import short
-from . import abstract_methods, default_modules, late_closures, lost_functions, made_boxes, protocols, tables_of_makers
+from . import (
+    abstract_methods,
+    code_as_text,
+    default_modules,
+    late_closures,
+    lost_functions,
+    made_boxes,
+    protocols,
+    tables_of_makers,
+)
 from .class_decorators import lifts
 
 if TYPE_CHECKING:
@@ -67,6 +76,7 @@ def nothing_left(text: ClassText) -> None:
             raise Unmigratable("NNX134", f"`{short(named)}` names a value among a layer's arguments, which move", named)
     lost_functions.refuse(text)
     abstract_methods.refuse(text)
+    code_as_text.refuse(text)
     applying = applied_models.methods(text.model)
     project = run.project
     _refuse_applied(text, applying)
