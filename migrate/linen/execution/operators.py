@@ -47,7 +47,7 @@ from ..values.sites import (
     Table,
     Unmigratable,
 )
-from ..values.values import Array, Const, Int, Shape, ShapeOf, Tup, Unknown, Value
+from ..values.values import Array, Const, Int, Real, Shape, ShapeOf, Tup, Unknown, Value
 from . import branch_execution, joined_branches, side_ranks, stand_ins
 from .nested_conditions import together
 
@@ -100,17 +100,15 @@ class Operators(Evaluation):
         if (isinstance(a, Static) and isinstance(b, Tup)) or (isinstance(b, Static) and isinstance(a, Tup)):
             return Unknown("") if left.static and right.static else _ending(op, b)
         if op not in _ARITHMETIC and (isinstance(a, Static) or isinstance(b, Static)):
-            if isinstance(a, Array):
-                return a
-            if isinstance(b, Array):
-                return b
+            if isinstance(a, Array) or isinstance(b, Array):
+                return _beside_text(self, op, a, b)
             return Unknown("")
         if isinstance(a, Int) and isinstance(b, Tup) and op == "+" and not right.static:
             return _ending(op, b)  # no number, as it turns out: `kernel_shape: int | Sequence[int]`
         result = shapes.binary(op, self.plain(a), self.plain(b))
         if op == "@":
             result = products.with_width(a, b, result)
-        said = next((v for v in (a, b) if isinstance(v, Static)), None)
+        said = next((v for v in (a, b) if isinstance(v, Static | Int | Real)), None)
         if isinstance(result, Array) and said is not None:
             result = widened(self, result, said)
         if isinstance(a, Array) and isinstance(b, Array) and any(_is_one_of(v, self.grown_from_one) for v in (a, b)):
@@ -260,11 +258,13 @@ class Operators(Evaluation):
                 if isinstance(certain, Const):
                     return Abs(certain, static, flags)
                 if isinstance(certain, Array):
+                    number = next((v for v in (a, b) if isinstance(v, Int | Real)), None)
+                    if number is not None:
+                        certain = dataclasses.replace(widened(self, certain, number), boolean=True)
                     return Abs(certain, static, flags)
             elif op in _COMPARED_BY_ITEM and (isinstance(a, Array) or isinstance(b, Array)):  # with a number of the fields
-                array = a if isinstance(a, Array) else b
-                assert isinstance(array, Array)
-                return Abs(Array(array.shape, boolean=True), static, flags)
+                array = _beside_text(self, op, a, b)
+                return Abs(dataclasses.replace(array, boolean=True), static, flags)
         return self._static_text(node, static, flags, env)
 
     def _is_none(self, value: Value, operands: Sequence[Abs]) -> bool | None:
@@ -573,6 +573,13 @@ def _same_rank(run: Any, a: Array, b: Array, result: Value) -> Value:
             wide = known.expand(1)
             return Array(Shape((*wide.dims[:-1], result.shape.dims[-1]), wide.lead))
     return result
+
+
+def _beside_text(run: Any, op: str, a: Value, b: Value) -> Array:
+    """`x / self.scale`: an array and a value known as text, whose products have other sizes if it is a matrix."""
+    array, other = (a, b) if isinstance(a, Array) else (b, a)
+    assert isinstance(array, Array)
+    return Array(Shape.unknown(*array.shape.needs())) if op == "@" else widened(run, array, other)
 
 
 def _shape_holder(node: ast.expr) -> str:

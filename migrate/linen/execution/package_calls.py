@@ -24,7 +24,7 @@ from ..values.dims import Dim
 from ..values.localize import BUILTINS
 from ..values.mapped_axes import is_axis
 from ..values.presence import Known
-from ..values.scalars import gives_count
+from ..values.scalars import beside_text, gives_count, whole_arguments
 from ..values.sites import Abs, Factory, Function, Module, Repeated, SelfModule, Static, Unmigratable
 from ..values.unpacking import dict_call
 from ..values.values import Array, Const, Global, Int, Shape, SomeNumber, Tup, Unknown, Value
@@ -226,7 +226,7 @@ def library_call(run: Any, qualname: str, arguments: Arguments, env: Any) -> Abs
     if _said_elsewhere(run, qualname) in _INPUT_AXES:
         return _input_axis(arguments, env)
     run_functions(run, arguments)
-    args, keywords = arguments.values(run)
+    args, keywords = whole_arguments(run, qualname, arguments)
     if qualname in _POOLS and args:
         window = keywords.get("window_shape", args[1] if len(args) > 1 else Unknown(""))
         assume_rank(run, layers.Arg((), window), args[0])
@@ -237,7 +237,7 @@ def library_call(run: Any, qualname: str, arguments: Arguments, env: Any) -> Abs
             return Abs(one, False, arguments.flags)
     if args and qualname.startswith(("jax.numpy.", "numpy.", "jax.lax.")) and qualname.rpartition(".")[2] in _OF_ARRAYS:
         args[0] = _certain(arguments.positional[0][1].value, args[0])
-    found = shapes.call(qualname, args, keywords)
+    found = beside_text(run, qualname, arguments, shapes.call(qualname, args, keywords))
     if isinstance(found, SomeNumber) and not qualname.startswith("math."):
         found = Unknown(found.why)  # `np.arange(i)` of a loop's number is none
     if qualname in _POOLS and isinstance(found, Array):

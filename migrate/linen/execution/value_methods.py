@@ -18,6 +18,7 @@ from ..values.arguments import arguments_of, is_self
 from ..values.bundles import Changed, with_parts
 from ..values.dims import Dim
 from ..values.merging import Either
+from ..values.scalars import beside_text, whole_arguments
 from ..values.sites import Abs, Factory, Function, Module, ModuleField, Repeated, Static, Table, Unmigratable, Variable
 from ..values.values import Array, Const, Global, Int, NeedsRank, Tup, Unknown, Value
 from .plain_objects import CallObject
@@ -90,8 +91,8 @@ def method_of_value(run: Any, node: ast.Call, func: ast.Attribute, env: Any) -> 
             return Abs(value, False, base.flags | arguments.flags)
         return Abs(Unknown(f"`{run.project.said(func)}(...)`"), False, base.flags | arguments.flags)
     arguments = arguments_of(run, node, env)
-    args, keywords = arguments.values(run)
-    found = shapes.method(value, func.attr, args, keywords)
+    args, keywords = whole_arguments(run, func.attr, arguments)
+    found = beside_text(run, f"jax.numpy.{func.attr}", arguments, shapes.method(value, func.attr, args, keywords))
     if func.attr == "reshape" and isinstance(found, Unknown):
         found = reshaped_width(args, found)
     if func.attr == "reshape" and isinstance(value, Array) and is_loose(found) and not node.keywords:

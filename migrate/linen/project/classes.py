@@ -210,6 +210,13 @@ class ClassModel:
         names = {name.id for method in methods for name in of_kind(method, ast.Name)}
         return frozenset(names | {parameter.arg for method in methods for parameter in of_kind(method, ast.arg)})
 
+    @functools.cached_property
+    def bound_names(self) -> frozenset[str]:
+        """Those of them that its methods give a value: no global ones."""
+        methods = [method.node for method in self.methods().values()]
+        stored = {n.id for m in methods for n in of_kind(m, ast.Name) if not isinstance(n.ctx, ast.Load)}
+        return frozenset(stored | {parameter.arg for method in methods for parameter in of_kind(method, ast.arg)})
+
     def class_attribute(self, name: str) -> tuple[ClassModel, ast.expr] | None:
         for model in self.mro():
             if name in model.class_attributes:
