@@ -329,7 +329,7 @@ class Containers(Evaluation):
 
     def _whole_argument(self, value: Array) -> str:
         """The argument that an array is, where that may be a tuple; also where both it and its items were given ranks."""
-        name = value.shape.of_argument()
+        name = value.shape.of_argument(self.ranks)
         return name if value.shape.lead is not None or f"{name}[0]" in self.ranks else ""
 
     def _item_shape(self, name: str) -> Shape:

@@ -69,7 +69,7 @@ def _reads(run: Execution, cell: Site, name: str) -> bool:
     for node, held in run.evaluated.items():
         if isinstance(node, ast.Attribute) and node.attr == "shape":
             base = run.evaluated.get(node.value, held).value
-            if isinstance(base, Array) and base.shape.of_argument() == name:
+            if isinstance(base, Array) and base.shape.of_argument(run.ranks) == name:
                 return False
     return True
 
@@ -84,7 +84,7 @@ def _taken(called: Execution) -> Iterator[tuple[Site, str, bool]]:
         pair = layer.pair
         if pair and isinstance(carry, Tup) and carry.items:  # `c, h = carry; cell((c, h), x)`
             carry, pair = carry.items[-1], False
-        name = carry.shape.of_argument() if isinstance(carry, Array) else ""
+        name = carry.shape.of_argument(called.ranks) if isinstance(carry, Array) else ""
         if name:
             yield cell, name, pair
 

@@ -93,15 +93,19 @@ def self_param(run: Any, node: ast.Call, env: Any) -> Abs:
     site.init_localized = tuple(localized)
     shape_value = rest[1][1].value if len(rest) > 1 else (keywords["shape"][1].value if "shape" in keywords else None)
     site.shape = _array_of(run, shape_value if _is_shape(run, shape_value) else None, init[1].value)
-    if isinstance(init[1].value, Function) and init[1].value.method is None:
+    if isinstance(init[1].value, Function):
         first = follow_init(run, init[1].value, [Abs(Unknown("a key")), *[a for _, a in rest[1:]]])
         site.number = _is_number(run, first)
         site.several = isinstance(first, Tup | Table | Bundle)
         shaped = shape_value is not None and _is_shape(run, shape_value)
-        if site.several or (not shaped and isinstance(first, Array)):  # `lambda *_: w`: it says the shape itself
-            site.shape = first
+        if site.several or own_shapes.is_whole(first) or (not shaped and isinstance(first, Array)):
+            site.shape = first  # `lambda *_: w`: it says the shape itself
     else:
         site.several = _may_make_several(init[1].value, shape_value)
+    of_number = isinstance(shape_value, Int) and site.shape == Array(Shape((shape_value.dim,)))
+    if of_number and not own_shapes.is_of_library(run, init[0], env):
+        site.shape = Array(Shape.unknown())  # `def rows(key, width)`: what it makes of the number is not known
+    site.shape = own_shapes.taken_apart(site, site.shape)
     site.several |= (node, SEVERAL) in run.analyser.shared_readings
     site.origin = len(run.sites)
     run.sites.append(site)
@@ -109,8 +113,9 @@ def self_param(run: Any, node: ast.Call, env: Any) -> Abs:
         site.shape = site.shape if isinstance(site.shape, Array) else Array(Shape.unknown())
     elif not run.in_setup or not env.in_method():  # what a function makes for setup is said beside setup's own text
         run.block.steps.append(Make(site))
-    if shape_value is not None and isinstance(init[1].value, Function) and own_shapes.has_its_own(init[1].value):
-        site.shape = own_shapes.of_made(run, site, init[1].value, [a for _, a in rest[1:]])
+    made_by = init[1].value if shape_value is not None and not site.several else None
+    if isinstance(made_by, Function) and own_shapes.has_its_own(made_by):
+        site.shape = own_shapes.of_made(run, site, made_by, [a for _, a in rest[1:]])
     return Abs(site.shape if not run.in_setup else SetupParam(site, site.shape), False)
 
 

@@ -255,7 +255,7 @@ def shape_condition(run: Any, node: ast.Compare) -> tuple[InitPart, ...] | None:
             found.append(Shape(tuple(i.dim for i in side.items if isinstance(i, Int))))
         else:
             return None
-    if all(s.of_argument() for s in found):
+    if all(s.of_argument(run.ranks) for s in found):
         said_op = " == " if isinstance(node.ops[0], ast.Eq) else " != "
         return (ShapePart(found[0]), said_op, ShapePart(found[1]))
     count = max(len(s.dims) for s in found)

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import copy
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 
 from ...frozen import frozen
 from .dim_text import Render
@@ -184,15 +185,18 @@ class Shape:
     def unknown(*needs: str) -> Shape:
         return Shape((), Lead.unknown(*needs))
 
-    def of_argument(self) -> str:
-        """The argument whose whole shape this is, by its number of dimensions or without; "" where it is another."""
+    def of_argument(self, ranks: Mapping[str, int] = MappingProxyType({})) -> str:
+        """The argument whose whole shape this is; "" where it is another.
+
+        By sizes alone only where these are all that it has, by `ranks`: `(x.shape[-1],)` is not the shape of every x.
+        """
         lead = self.lead
         if lead is not None:
             bare = lead.known and not (self.dims or lead.head or lead.dropped or lead.skipped)
             return lead.argument if bare else ""
         atom = self.dims[-1].single_atom() if self.dims and self.dims[-1] is not None else None
         name = str(atom.args[0]) if atom is not None and atom.kind == "input" else ""
-        return name if name and self == Shape.ranked(name, len(self.dims)) else ""
+        return name if ranks.get(name) == len(self.dims) and self == Shape.ranked(name, len(self.dims)) else ""
 
     @property
     def rank(self) -> int | None:

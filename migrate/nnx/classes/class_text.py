@@ -396,7 +396,7 @@ class ClassText:
 
     def shape(self, shape: Shape) -> str:
         """A whole shape as the constructor says it; it must be `sayable`."""
-        argument = shape.of_argument()
+        argument = shape.of_argument(self.run.ranks)
         if argument:
             return self.sized(argument, "shape")
         sizes = ", ".join(self.dim(d) for d in shape.dims if d is not None)

@@ -146,7 +146,7 @@ def _may_be_traced(writer: ClassText, call: LiftedCall, place: int) -> bool:
         return value.value is None
     name = parameters_of(function.node)[place + 1 : place + 2]
     reads = [n for n in subtree(function.node) if isinstance(n, ast.Name) and n.id in name]
-    if isinstance(value, Array) and not value.shape.of_argument():
+    if isinstance(value, Array) and not value.shape.of_argument(writer.run.ranks):
         return True
     return bool(name) and not isinstance(value, Text) and all(_is_array_there(writer, function.source, n) for n in reads)
 
