@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -192,6 +193,13 @@ def _array_of_field(run: Any, value: Value) -> Array | None:
     return Array(Shape((Dim.opaque(f"self.{field.name}.shape[-1]"),), Lead.unknown()))
 
 
+# Layers whose sizes follow from the first argument of their call alone, which has the same name and place in NNX.
+_OF_ONE_ARRAY = frozenset(
+    f"flax.linen.{name}"
+    for name in ("Dense", "DenseGeneral", "Conv", "ConvTranspose", "Embed", "LayerNorm", "RMSNorm", "GroupNorm")
+)
+
+
 def _handed_on(run: Any, site: Site, called: ClassModel | None, method: str, arguments: Arguments) -> CallRecord | None:
     """`module(x, *args, **kwargs)` of a class of the project: what else it may be given is not known."""
     found = called.method(method) if called is not None else None
@@ -200,6 +208,9 @@ def _handed_on(run: Any, site: Site, called: ClassModel | None, method: str, arg
     whole = arguments.positional[-1][1].value if sum(stars) == 1 else None
     if site.kind == "layer" and len(stars) == 1 and not arguments.keywords and isinstance(whole, rest_arguments.Given):
         return CallRecord((whole.item(0),), {})
+    given = list(itertools.takewhile(lambda pair: not isinstance(pair[0], ast.Starred), arguments.positional))
+    if found is None and given and all(kind.target in _OF_ONE_ARRAY for kind in (site, *site.alternatives)):
+        return CallRecord((run.plain(given[0][1].value),), {})  # a mask, at most, and no sizes come with it
     if found is None or stars != sorted(stars):
         return None
     args = [run.plain(a.value) for node, a in arguments.positional if not isinstance(node, ast.Starred)]

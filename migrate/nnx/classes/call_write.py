@@ -23,6 +23,7 @@ from . import stack_axes
 if TYPE_CHECKING:
     from .class_write import ClassWriter
 
+_NORMS = frozenset({"BatchNorm", "LayerNorm", "RMSNorm", "GroupNorm", "InstanceNorm"})
 _LINE = 80  # characters of a line that arguments are moved up to
 
 
@@ -101,7 +102,9 @@ def _layer_call(writer: ClassWriter, site: Site, node: ast.Call, method: str, en
             taken += [f", {layer.call_time_fields.get(name or '', name)}=", *value]
         moved = [(None, ("**", *taken, ")"))]
     given = [*keywords, *moved]
-    if method == "__call__":
+    if method == "__call__" and any(isinstance(a, ast.Starred) for a in node.args):
+        after = _with_rest(layer, args, node, positional, given)
+    elif method == "__call__":
         after = layer.call(args, positional, given)
     else:
         after = layer.call_method(method, args, positional, given)
@@ -126,6 +129,19 @@ def _layer_call(writer: ClassWriter, site: Site, node: ast.Call, method: str, en
         arguments.append(_taken(writer, site, differing, env, node))
     named = [writer.text.named(a) for a in arguments]
     writer.put(node, *joined(func, named), source=source)
+
+
+def _with_rest(
+    layer: layers.Layer, args: dict[str, layers.Arg], node: ast.Call, positional: list[Parts], given: list
+) -> layers.CallText:
+    """`self.norm(x, *args)`: a norm takes no more than one array by its place, so that the rest stays where it is."""
+    if type(layer).call is layers.Layer.call:
+        return layer.call(args, positional, given)
+    kept = [said for said, a in zip(positional, node.args) if not isinstance(a, ast.Starred)]
+    after = layer.call(args, kept, given)
+    if list(after[0]) != kept or len(kept) != 1 or layer.linen.rpartition(".")[2] not in _NORMS:
+        raise Unmigratable("NNX203", f"`{ast.unparse(node)}` takes other arguments in NNX, and it is not seen which", node)
+    return positional, after[1], after[2]
 
 
 def _same_call(
