@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING
 
 from ...linen.values.sites import Site
 from ...trees import subtree
+from . import first_calls
 
 if TYPE_CHECKING:
+    from ...linen.execution.execute import Execution
     from ...linen.project.classes import Method
     from .class_text import ClassText
 
@@ -22,7 +24,7 @@ def may_decide(text: ClassText, method: Method, name: str, default: ast.expr) ->
     """May another value than its default lead to other sizes? Flags and numbers with a point are not taken to."""
     if not (_counts(default) or isinstance(default, ast.Subscript)):
         return False
-    return name in _leading(method, text.later)
+    return name in _leading(text.run, method, text.later)
 
 
 def said(method: Method | None, argument: str) -> str:
@@ -50,9 +52,10 @@ def _counts(default: ast.expr) -> bool:
     return all(isinstance(part, int | str) and not isinstance(part, bool) for part in parts)
 
 
-def _leading(method: Method, later: dict[Site, None]) -> set[str]:
+def _leading(run: Execution, method: Method, later: dict[Site, None]) -> set[str]:
     """The names of a method that what such modules are given follows from, also by a condition."""
-    found = {n for site in later for call, _, _ in site.calls for n in _names([*call.args, *call.keywords])}
+    called = [first_calls.caller(run, site) or site for site in later]
+    found = {n for site in called for call, _, _ in site.calls for n in _names([*call.args, *call.keywords])}
     found |= {n for site in later for n in _names(site.node.args)}
     assigned = list(_assigned(method.node, frozenset()))
     before = -1

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from ...linen.execution.execute import Execution
 
 _Shown = Callable[[ast.expr], bool] | None
+_SEQUENTIAL = "flax.linen.Sequential"
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 
 
@@ -54,6 +55,20 @@ def why_not_by_default(run: Execution, node: ast.expr, source: SourceFile, shown
             if _may_leave(run, before, known):
                 return "the call may return before"
     return ""
+
+
+def caller(run: Execution, site: Site) -> Site | None:
+    """What the class calls to call a module: itself, or the nn.Sequential in which it stands; None where it is both."""
+    held = [s for s in run.sites if s.target == _SEQUENTIAL and any(site is m for m in _parts_of(run, s))]
+    if not held:
+        return site
+    if len(held) > 1 or site.calls or held[0].lifted or held[0].scopes or held[0].held or held[0].passed or held[0].adopted:
+        return None
+    return caller(run, held[0])
+
+
+def _parts_of(run: Execution, site: Site) -> Iterator[Site]:
+    return run.modules_in(site.bound["layers"].abs.value) if "layers" in site.bound else iter(())
 
 
 def in_method(run: Execution, site: Site) -> tuple[ast.Call, SourceFile, str]:

@@ -208,7 +208,8 @@ def _unfit(text: ClassText, site: Site) -> str:
         return "it wraps others"
     if site.passed or site.adopted or any(text.run.holds_module(b.abs.value) for b in site.bound.values()):
         return "it is passed on, or is given modules"
-    if site.call is None or not site.calls or any(method != "__call__" for _, method, _ in site.calls):
+    called = first_calls.caller(text.run, site)
+    if called is None or site.call is None or not called.calls or any(m != "__call__" for _, m, _ in called.calls):
         return "it is not only called"
     if site.renders.get("method", "__call__") != "__call__":
         return "it is not only called"
@@ -216,7 +217,7 @@ def _unfit(text: ClassText, site: Site) -> str:
         return "something of it is read"
     if text.model.qualname in text.analyser.given_outside.handed:
         return ""  # it is called as the program first calls it
-    node, source, why = first_calls.in_method(text.run, site)
+    node, source, why = first_calls.in_method(text.run, called)
     why = why or first_calls.why_not_by_default(text.run, node, source)
     if why and IN_TURN in site.renders:  # of passes that only an example tells
         shown = functools.partial(_is_shown, text, site)
@@ -269,6 +270,8 @@ def _later(text: ClassText, site: Site) -> Parts:
     made = late_arguments.in_terms(later_stacks.member(site), first)
     inner, given, named = (_of_kinds if of_kinds else _class)(text, made)
     told = late_arguments.parameters(site)
+    if told and first_calls.caller(text.run, site) is not site:
+        raise Unmigratable("NNX113", "a part of a Sequential is given what only the call knows", site.node)
     if told and site.lifted:
         raise Unmigratable("NNX113", "a stack of modules is given what only the call knows", site.node)
     bound = sorted(_bound(text, site, inner) - {*given, *named, *told})
@@ -540,7 +543,7 @@ def _optional(text: ClassText, site: Site) -> set[str]:
     if LATER in site.renders:
         return first_calls.optional_asked(text.run, site.node, site.source)
     assert site.call is not None
-    node, source, _ = first_calls.in_method(text.run, site)
+    node, source, _ = first_calls.in_method(text.run, first_calls.caller(text.run, site) or site)
     given = [*site.call.args, *site.call.keywords.values()]
     handed = {whole_argument(v) for v in given if isinstance(v, Array)} & text.run.optional_arguments
     return handed | first_calls.optional_asked(text.run, node, source)
