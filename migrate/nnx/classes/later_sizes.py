@@ -280,7 +280,7 @@ def _later(text: ClassText, site: Site) -> Parts:
         parameters.append("*")
     parameters += [*named, *told, *[f"{name}={name}" for name in bound]]
     make: Parts = (f"lambda {', '.join(parameters)}: ", *inner)
-    if site.lifted:
+    if not later_stacks.is_alone(site):
         return later_stacks.said(text, site, make)
     return (f"{text.namer.parity('LaterGiven' if told else 'Later')}(", *make, ")")
 

@@ -20,10 +20,15 @@ if TYPE_CHECKING:
 
 
 def is_fit(text: ClassText, site: Site) -> bool:
-    """Is it a plain ensemble: one vmap of a class, along the first axis, that draws parameters and nothing else?"""
+    """Is it a plain ensemble: one vmap of a class, along the first axis, that draws parameters and nothing else?
+
+    Or one module that is computed anew for its derivative: `nn.remat(Block)(4)(x)`.
+    """
     factory = site.factory
     if factory is None or factory.field or factory.chosen_by:
         return False
+    if is_alone(site):
+        return not site.scopes
     if len(site.lifted) != 1 or site.scopes or site.lifted[0].kind != "vmap":
         return False
     (vmap,) = site.lifted
@@ -31,6 +36,11 @@ def is_fit(text: ClassText, site: Site) -> bool:
     if used.streams - {"params"} or not used.collections <= {"params"} or treatment(vmap, used, True) != ("stacked", 0):
         return False
     return is_split(vmap) and axes_said(text, vmap, used, 0, method=False) == "0" and not stack_metadata(text, vmap)
+
+
+def is_alone(site: Site) -> bool:
+    """Is it one module, which no transform stacks?"""
+    return all(lifted.kind in ("remat", "jit") for lifted in site.lifted)
 
 
 def member(site: Site) -> Site:
@@ -46,4 +56,4 @@ def said(text: ClassText, site: Site, make: Parts) -> Parts:
     return joined((text.namer.parity("LaterStack"),), [make, (count,)])
 
 
-__all__ = ["is_fit", "member", "said"]
+__all__ = ["is_alone", "is_fit", "member", "said"]

@@ -319,6 +319,12 @@ def snake(name: str) -> str:
 
 
 # calls -----------------------------------------------------------------------------------------------------------
+def method_of(writer: ClassText, site: Site, method: str, module: Parts = ()) -> Parts:
+    """As `unbound`, also of a module that is not there yet while the call on shapes runs."""
+    said = unbound(writer, site, method, module)
+    return (f"{writer.namer.parity('called')}(", *said, ")") if site in writer.later else said
+
+
 def remat_call(
     writer: ClassText, site: Site, remats: Sequence[Lifted], method: str, place: ast.AST, module: Parts = ()
 ) -> Parts:
@@ -326,7 +332,7 @@ def remat_call(
     if not remats:
         return ()
     options = remat_options(writer, site, remats[0], place, _left_out(writer, site, method, place))
-    called = unbound(writer, site, method, module)
+    called = method_of(writer, site, method, module)
     layer = layers.lookup(site.target) if site.kind == "layer" else None
     if layer is not None and len(layer.call_parameters) > 1:  # keywords alone in NNX, which nnx.remat does not take
         if not isinstance(place, ast.Call) or place.keywords or any(isinstance(a, ast.Starred) for a in place.args):
@@ -432,7 +438,7 @@ def kept_options(writer: ClassText, site: Site) -> dict[str, tuple[str, ast.expr
 
 
 __all__ = [
-    "Lines", "Used", "axes_said", "base_text", "constructor", "kept_options", "label_of", "not_in_comprehension",
-    "outside_setup", "remat_call", "remat_options", "said_outside_setup", "snake", "stack_metadata", "treatment", "unbound",
-    "used_by",
+    "Lines", "Used", "axes_said", "base_text", "constructor", "kept_options", "label_of", "method_of",
+    "not_in_comprehension", "outside_setup", "remat_call", "remat_options", "said_outside_setup", "snake",
+    "stack_metadata", "treatment", "unbound", "used_by",
 ]  # fmt: skip
