@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from ...linen.modules import by_sizes
 from ...linen.modules.module_calls import OPEN
 from ...linen.values.presence import Presence
-from ...linen.values.sites import Site
+from ...linen.values.sites import BoundArg, Module, Site
 from ...source import SourceFile
 from ...trees import subtree
 from . import called_functions
@@ -58,17 +58,42 @@ def why_not_by_default(run: Execution, node: ast.expr, source: SourceFile, shown
 
 
 def caller(run: Execution, site: Site) -> Site | None:
-    """What the class calls to call a module: itself, or the nn.Sequential in which it stands; None where it is both."""
-    held = [s for s in run.sites if s.target == _SEQUENTIAL and any(site is m for m in _parts_of(run, s))]
+    """What the class calls to call a module: itself, or what it is handed to, an nn.Sequential or a class that calls it.
+
+    None where it is handed to several, or is not certain to be called with what holds it.
+    """
+    held = [s for s in run.sites if s is not site and any(_is_in(run, site, bound) for bound in s.bound.values())]
     if not held:
-        return site
-    if len(held) > 1 or site.calls or held[0].lifted or held[0].scopes or held[0].held or held[0].passed or held[0].adopted:
+        return None if site.passed or site.adopted else site
+    if len(held) > 1 or site.calls or held[0].lifted or held[0].scopes or held[0].held or held[0].alternatives:
+        return None
+    if held[0].target != _SEQUENTIAL and not _calls_it(run, held[0], site):
         return None
     return caller(run, held[0])
 
 
-def _parts_of(run: Execution, site: Site) -> Iterator[Site]:
-    return run.modules_in(site.bound["layers"].abs.value) if "layers" in site.bound else iter(())
+def _calls_it(run: Execution, holder: Site, site: Site) -> bool:
+    """Does a class only call the module that one of its fields is handed, whenever it is called itself?"""
+    names = [name for name, bound in holder.bound.items() if _is_in(run, site, bound)]
+    model = run.analyser.classes.get(holder.target)
+    if model is None or len(names) != 1 or holder.target in run.analyser.later | run.analyser.given_outside.handed.keys():
+        return False
+    if not isinstance(holder.bound[names[0]].abs.value, Module) or len(run.analyser.classes.lineage(model.qualname)) > 1:
+        return False
+    inner = run.analyser.execution(holder.target)
+    uses = [n for n in model.nodes if isinstance(n, ast.Attribute) and n.attr == names[0] and _is_self(n.value)]
+    calls = [parent for n in uses if isinstance(parent := model.source.parents.get(n), ast.Call) and parent.func is n]
+    if len(calls) < len(uses) or not calls or any(isinstance(n, ast.Constant) and n.value == names[0] for n in model.nodes):
+        return False
+    return not why_not_by_default(inner, calls[0], model.source)
+
+
+def _is_in(run: Execution, site: Site, bound: BoundArg) -> bool:
+    return any(site is held for held in run.modules_in(bound.abs.value))
+
+
+def _is_self(node: ast.expr) -> bool:
+    return isinstance(node, ast.Name) and node.id == "self"
 
 
 def in_method(run: Execution, site: Site) -> tuple[ast.Call, SourceFile, str]:

@@ -129,6 +129,8 @@ def _may_be_given(text: ClassText, site: Site) -> bool:
 def _in_turn(text: ClassText, site: Site) -> Parts:
     """What makes the modules of a loop whose passes the call knows, or one that is made or not by sizes."""
     why = _unfit(text, site)
+    if (site.lifted and later_stacks.is_alone(site)) or first_calls.caller(text.run, site) is not site:
+        why = why or "it is lifted, or handed on"
     if site.name is not None and text.model.qualname in text.analyser.given_outside.handed:
         why = why or "the class is made by its first call"
     try:
@@ -206,9 +208,10 @@ def _unfit(text: ClassText, site: Site) -> str:
         return "it is lifted, or made elsewhere"
     if is_wrapper(site) or "mapped" in site.renders:
         return "it wraps others"
-    if site.passed or site.adopted or any(text.run.holds_module(b.abs.value) for b in site.bound.values()):
-        return "it is passed on, or is given modules"
     called = first_calls.caller(text.run, site)
+    handed = (site.passed or site.adopted) and called is None
+    if handed or any(text.run.holds_module(b.abs.value) for b in site.bound.values()):
+        return "it is passed on, or is given modules"
     if called is None or site.call is None or not called.calls or any(m != "__call__" for _, m, _ in called.calls):
         return "it is not only called"
     if site.renders.get("method", "__call__") != "__call__":

@@ -92,7 +92,20 @@ class Dropped(nn.Module):
         return x
 
 
+class Chosen(nn.Module):
+    wide: bool = True
+
+    @nn.compact
+    def __call__(self, x):
+        parts = nn.Sequential([nn.Dense(4), nn.relu, nn.LayerNorm()]) if self.wide else Block(3)
+        if self.wide:
+            x = nn.Sequential([Block(2)])(chebval(x, SUM))
+        return parts(chebval(x, SUM))
+
+
 CASES = [
+    ("Chosen", {}, [(2, 3)], {}),
+    ("Chosen", {"wide": False}, [(2, 3)], {}),
     ("Compact", {}, [(2, 3)], {}),
     ("OfSetup", {}, [(2, 3)], {}),
     ("OfSetup", {"width": 6}, [(4, 5)], {}),

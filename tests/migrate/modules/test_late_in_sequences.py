@@ -1,4 +1,6 @@
-"""Parts of nn.Sequential that wait for the call on shapes: none is left waiting, and what may not be reached stays Linen."""
+"""Parts of nn.Sequential, and what is handed to other modules, that wait for the call on shapes: none is left waiting, and
+what may not be reached stays Linen.
+"""
 
 from __future__ import annotations
 
@@ -45,6 +47,75 @@ def test_parts_of_a_sequence_wait_for_the_call() -> None:
         assert "linen_parity.Later(" in text.partition(f"class {name}(")[2].partition("\nclass ")[0], name
     made = native.OfSetup(in_example=jnp.ones((2, 3)), rngs=nnx.Rngs(0))
     assert not [v for _, v in nnx.iter_graph(made) if type(v).__name__ == "Later"]
+
+
+def test_what_is_handed_on_waits_for_the_call() -> None:
+    _, native, result = sides("forms_late_in_wrappers")
+    for name in ("Compact", "OfSetup", "Listed", "Known"):
+        assert "linen_parity.Later(" in after(result).partition(f"class {name}(")[2].partition("\nclass ")[0], name
+    made = native.OfSetup(in_example=jnp.ones((2, 3)), rngs=nnx.Rngs(0))
+    assert not [v for _, v in nnx.iter_graph(made) if type(v).__name__ == "Later"]
+    assert made.b.fn is made.inner
+
+
+HANDED = """from flax import linen as nn
+from numpy.polynomial.chebyshev import chebval
+
+
+class Sometimes(nn.Module):
+  inner: nn.Module
+
+  @nn.compact
+  def __call__(self, x, train=False):
+    return self.inner(x) if train else x
+
+
+class Reads(nn.Module):
+  inner: nn.Module
+
+  @nn.compact
+  def __call__(self, x):
+    return self.inner(x) * self.inner.features
+
+
+class Waits(nn.Module):
+  inner: nn.Module
+
+  @nn.compact
+  def __call__(self, x):
+    for _ in range(2):
+      x = nn.Dense(3)(chebval(self.inner(x), [0.5, 2.0]))
+    return x
+
+
+class Around(nn.Module):
+  inner: nn.Module
+
+  @nn.compact
+  def __call__(self, x):
+    return self.inner(x) + x
+
+
+class M(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    layer = nn.Dense(3)
+    return CALL
+"""
+NOT_CALLED = {
+    "under a flag": "Sometimes(layer)(chebval(x, [1.0, 2.0]))",
+    "something of it is read": "Reads(layer)(chebval(x, [1.0, 2.0]))",
+    "its holder finds sizes itself": "Waits(layer)(chebval(x, [1.0, 2.0]))",
+    "called, too": "Around(layer)(chebval(x, [1.0, 2.0])) + layer(chebval(x, [1.0, 2.0]))",
+    "handed to two": "Around(layer)(chebval(x, [1.0, 2.0])) + Around(layer)(x)",
+}
+
+
+@pytest.mark.parametrize("case", NOT_CALLED)
+def test_what_its_holder_may_not_call_stays_linen(case: str) -> None:
+    plans = {c.qualname.rpartition(".")[2]: c for c in migrate(HANDED.replace("CALL", NOT_CALLED[case])).classes}
+    assert plans["M"].outcome != "native"
+    assert "it is passed on" in plans["M"].reason
 
 
 @pytest.mark.parametrize("case", REFUSED)

@@ -270,11 +270,11 @@ class M(nn.Module):
   def __call__(self, x):
     return nn.vmap(nn.Dense, variable_axes={'params': 0}, split_rngs={'params': True})(3)(leaves(x)[0])
 """,
-    "a module that is handed to another": """class Inner(nn.Module):
+    "a module that is handed to another, which may not call it": """class Inner(nn.Module):
   layer: nn.Module
   @nn.compact
-  def __call__(self, x):
-    return self.layer(leaves(x)[0])
+  def __call__(self, x, skip=False):
+    return x if skip else self.layer(leaves(x)[0])
 
 
 class M(nn.Module):
