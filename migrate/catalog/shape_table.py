@@ -39,7 +39,7 @@ LAX_UNARY = """
 abs acos acosh asin asinh atan atanh cbrt ceil conj convert_element_type cos cosh cummax cummin cumprod cumsum
 cumlogsumexp digamma erf erf_inv erfc exp exp2 expm1 floor imag integer_pow is_finite lgamma log log1p logistic neg
 population_count real reciprocal reduce_precision round rsqrt sign sin sinh sqrt square stop_gradient tan tanh rev
-optimization_barrier pmean psum pmax pmin ppermute pcast pvary with_sharding_constraint
+optimization_barrier pmean pmax pmin ppermute pcast pvary with_sharding_constraint
 """
 LAX_BINARY = "add atan2 bitwise_and bitwise_or bitwise_xor complex div eq ge gt le lt max min mul ne nextafter pow rem sub"
 
@@ -51,7 +51,7 @@ selu sigmoid silu soft_sign softmax softplus sparse_plus sparse_sigmoid squarepl
 
 # Functions that return their first argument, whatever it is (an array, a tuple of arrays, ...).
 IDENTITY = """
-jax.lax.stop_gradient jax.lax.with_sharding_constraint jax.lax.optimization_barrier jax.lax.pmean jax.lax.psum
+jax.lax.stop_gradient jax.lax.with_sharding_constraint jax.lax.optimization_barrier jax.lax.pmean
 jax.lax.pmax jax.lax.pmin jax.lax.pcast jax.lax.pvary jax.device_put jax.block_until_ready
 jax.ad_checkpoint.checkpoint_name jax.experimental.pjit.with_sharding_constraint
 flax.linen.with_logical_constraint flax.linen.partitioning.with_sharding_constraint

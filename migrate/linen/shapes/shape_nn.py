@@ -9,7 +9,7 @@ from ...catalog import shape_table as table
 from ..values.dims import Dim
 from ..values.values import Array, Const, Int, Shape, Tup, Unknown, Value, shape_value
 from . import shape_patterns as patterns
-from .shape_args import NONE, Call, array_shape, int_of, rule
+from .shape_args import NONE, Call, array_shape, int_of, is_number, rule
 from .shape_conv import Padding, conv_output_dims, conv_transpose_output_dims
 from .shape_ops import (
     Stop,
@@ -28,6 +28,15 @@ from .shape_ops import (
 @rule(table.IDENTITY, "x *rest", "")
 def _identity(call: Call) -> Value:
     return call.value("x")
+
+
+@rule("psum", "x axis_name axis_index_groups", "jax.lax")
+def _psum(call: Call) -> Value:
+    """As large as the array; `psum(1, axis)` is how many devices there are along the axis, and not 1."""
+    value = call.value("x")
+    if is_number(value):
+        raise stop("psum of a number")
+    return value
 
 
 # jax.nn and flax.linen functions -------------------------------------------------------------------------------
