@@ -40,6 +40,7 @@ from ..generated import bridging, example_flags, foreign, late_fields
 from ..text.text_parts import InitLines, joined
 from . import (
     array_arguments,
+    asking,
     call_defaults,
     constructions,
     constructor_names,
@@ -361,8 +362,7 @@ def _class(text: ClassText, site: Site) -> tuple[Parts, list[str], list[str]]:
     read: set[str] = set()
     for argument, asked, _ in called.details.added:
         if text.analyser.is_asked_value(site.target, asked):
-            reason = f"{site.target.rpartition('.')[2]} asks for a size inside of its call"
-            raise Unmigratable("NNX110", reason, site.node)
+            raise asking.TakenBack(site.target, text.model.qualname)  # it may find that by a call of its own
         names = {n.id for n in subtree(ast.parse(argument.origin, mode="eval")) if isinstance(n, ast.Name)}
         if names <= others.keys():
             if not argument.whole:
