@@ -86,6 +86,7 @@ class Analyser:
         self.later: set[str] = set()  # classes whose constructors find sizes by a call, see `later_sizes`
         self.shared_readings: set[tuple[ast.AST, str]] = set()  # of variables, in all classes of a family; see there
         self.by_passes: set[str] = set()  # those that find, too, how many modules their loops make, see `by_passes`
+        self.untracked_sizes: set[str] = set()  # those that find, too, what a loop changes from pass to pass
         self.given_trees: dict[str, set[str]] = {}  # class → arguments that are dicts of arrays in some calls
         self.never_later: set[str] = set()  # those that may not
         self.never_told_apart: set[str] = set()  # those whose modules of one name must be the same in every call

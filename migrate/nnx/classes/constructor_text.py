@@ -39,6 +39,9 @@ if TYPE_CHECKING:
     from .class_text import ClassText
 
 
+CHANGING = ("NNX110", "a module is first called in a loop, where its input size changes")
+
+
 def constructor_lines(text: ClassText, entry: str) -> list[tuple[int, Parts]]:
     """The lines that one entry method's skeleton adds to `__init__`: (depth, text)."""
     if entry in text.run.for_derived:
@@ -58,7 +61,7 @@ def constructor_lines(text: ClassText, entry: str) -> list[tuple[int, Parts]]:
         said = None
         lines, live = _emit(text, block, 0, set())
     if live & text.run.trackers:
-        raise Unmigratable("NNX110", "a module is first called in a loop, where its input size changes", text.model.node)
+        raise Unmigratable(*CHANGING, text.model.node)
     unbound = live - text.run.trackers - constructor_names.bound_in_setup(text.run) - set(text.run.fields)
     unbound -= _conditional(block) & text.emitted
     if unbound:

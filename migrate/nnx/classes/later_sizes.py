@@ -37,6 +37,7 @@ from ...plan import AddedArgument
 from ...trees import subtree
 from ..calls import merged_flags
 from ..generated import bridging, example_flags, foreign, late_fields
+from ..setup import carried
 from ..text.text_parts import InitLines, joined
 from . import (
     array_arguments,
@@ -49,6 +50,7 @@ from . import (
     late_arguments,
     later_stacks,
 )
+from .constructor_text import CHANGING
 
 if TYPE_CHECKING:
     from ...linen.execution.analyser import Analyser
@@ -102,7 +104,10 @@ def site_lines(text: ClassText, site: Site) -> InitLines:
             del text.later[site]
             text.needs = before
     try:
-        return constructions.site_lines(text, site)
+        said = constructions.site_lines(text, site)
+        if not _changes(text, site):
+            return said
+        raise asking.lacking(Unmigratable(*CHANGING, site.node), site)
     except Unmigratable as error:
         of_call = error.code == "NNX113" and text.model.qualname in text.analyser.later and _may_be_given(text, site)
         if text.model.qualname not in text.analyser.later or not (of_call or _is_lacking(error, site)):
@@ -113,6 +118,12 @@ def site_lines(text: ClassText, site: Site) -> InitLines:
     text.needs = set()
     text.later[site] = None
     return InitLines((), _later(text, site))
+
+
+def _changes(text: ClassText, site: Site) -> bool:
+    """Is it said by a size that a loop changes, which the constructor of this class cannot follow?"""
+    plain = site.kind in ("layer", "class") and text.model.qualname in text.analyser.untracked_sizes
+    return plain and bool(text.needs & text.run.trackers - carried.followed(text.run))
 
 
 def _is_told_by_first_call(text: ClassText, site: Site) -> bool:

@@ -40,6 +40,7 @@ from . import (
     asking,
     attempts,
     configured,
+    constructor_text,
     given_trees,
     held_state,
     later_sizes,
@@ -271,12 +272,17 @@ def _decide_class(
         analyser.later.add(name)
         analyser.forget(name, tried)
         text, last, tried = attempts.attempt(model, analyser, plan, inner, references)
+        if text is None and last is not None and last.reason == constructor_text.CHANGING[1]:
+            analyser.untracked_sizes.add(name)
+            analyser.forget(name, tried)
+            text, last, tried = attempts.attempt(model, analyser, plan, inner, references)
         if text is None and by_passes.may_count(model, last):
             analyser.by_passes.add(name)
             analyser.forget(name, tried)
             text, _, tried = attempts.attempt(model, analyser, plan, inner, references)
         if text is None:
             analyser.by_passes.discard(name)
+            analyser.untracked_sizes.discard(name)
             analyser.later.discard(name)
             analyser.forget_special([name])
             assert last is not None
