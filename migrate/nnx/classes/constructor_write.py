@@ -213,9 +213,12 @@ def _default(writer: ClassWriter, node: ast.expr, field: Field, deeper: str = ""
     span = source.span(node)
     breaks = [at for at in range(span.start, span.end) if source.text[at] == "\n"] if deeper else []
     strings = (n for n in subtree(node) if isinstance(n, ast.Constant | ast.JoinedStr))
-    if not breaks or any((n.end_lineno or 0) > n.lineno for n in strings):
-        return span
-    return Overlay(span, tuple(Edit(Span(at + 1, at + 1), (deeper,)) for at in breaks))
+    if any((n.end_lineno or 0) > n.lineno for n in strings):
+        breaks = []
+    edits = [Edit(Span(at + 1, at + 1), (deeper,)) for at in breaks]
+    if source.is_bare_tuple(node):
+        edits = [Edit(Span(span.start, span.start), ("(",)), *edits, Edit(Span(span.end, span.end), (")",))]
+    return Overlay(span, tuple(edits)) if edits else span
 
 
 def _of_class_body(writer: ClassWriter, node: ast.expr, field: Field) -> ast.expr:
