@@ -132,6 +132,19 @@ class SourceFile:
             self._spans[node] = span
         return span
 
+    def is_bare_tuple(self, node: ast.AST | None) -> bool:
+        """Is that a tuple without parentheses (`sizes: tuple = 1, 2`), which only a statement may be?"""
+        if not isinstance(node, ast.Tuple):
+            return False
+        span = self.span(node)
+        call = ast.parse(f"f({self.text[span.start : span.end]})", mode="eval").body
+        return isinstance(call, ast.Call) and (len(call.args) > 1 or not isinstance(call.args[0], ast.Tuple))
+
+    def enclosed(self, node: ast.AST) -> tuple[str | Span, ...]:
+        """The parts of an expression that may stand anywhere: a tuple in parentheses."""
+        span = self.span(node)
+        return ("(", span, ")") if self.is_bare_tuple(node) else (span,)
+
     def full_span(self, node: ast.AST) -> Span:
         """As `span`, with the decorators (and their `@`) of a class or function."""
         span = self.span(node)

@@ -35,6 +35,7 @@ from .moved_params import at_the_call
 from .names_in_tests import as_statements
 from .names_of_branches import with_own_attributes
 from .rewritten import reparsed
+from .text import closed
 
 # What such a setup is refused with.
 CODES = frozenset(
@@ -181,7 +182,7 @@ def _filled_dict(project: Project, source: SourceFile, model: ast.ClassDef, setu
             continue
         assert isinstance(target, ast.Subscript)
         parts = [source.text_of(n) for n in (target.slice, only.value, loop.target, loop.iter)]
-        text = f"{{{parts[0]}: {parts[1]} for {parts[2]} in {parts[3]}}}"
+        text = f"{{{parts[0]}: {closed(parts[1])} for {parts[2]} in {closed(parts[3])}}}"
         edits = EditSet(source.text)
         edits.replace(source.line_span(first))
         edits.replace(source.line_span(loop))
@@ -256,7 +257,8 @@ def _numbered(project: Project, source: SourceFile, model: ast.ClassDef, setup: 
         if read_elsewhere(project, source, model, {prefix}) or any(f"{prefix}_{i}" in source.words for i in range(10)):
             continue
         edits = EditSet(source.text)
-        made, over = source.text_of(call.args[2]), f"for {source.text_of(loop.target)} in {source.text_of(loop.iter)}"
+        made = source.text_of(call.args[2])
+        over = f"for {source.text_of(loop.target)} in {closed(source.text_of(loop.iter))}"
         edits.replace(source.span(loop), f"self.{prefix} = [{made} {over}]")
         for read, number in reads:
             edits.replace(source.span(read), f"self.{prefix}[{ast.unparse(number)}]")

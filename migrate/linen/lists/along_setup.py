@@ -68,7 +68,8 @@ def loop_of(run: Any, node: ast.AST, iterator: ast.expr, counter: str, env: Any)
     if counter in names:
         return None
     bracketed = f"({target})" if isinstance(generator.target, ast.Tuple) else target
-    counted = Localized(span, setup.source, ((span, ("enumerate(", span, ")")),), frozenset())
+    counting = ("enumerate(", *setup.source.enclosed(generator.iter), ")")
+    counted = Localized(span, setup.source, ((span, counting),), frozenset())
     return Again(made, f"{counter}, {bracketed}", counted, counter)
 
 

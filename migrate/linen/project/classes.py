@@ -133,6 +133,7 @@ class ClassModel:
     project: Project
     layer_fields: tuple[Field, ...] = ()  # those of the Linen layer of which it takes nothing else
     name_field: tuple[Field, ...] = ()  # of a class that reads `self.name`
+    reserved: tuple[Field, ...] = ()  # `name: str = None` of a class body, in whose place Linen has its own
 
     @property
     def name(self) -> str:
@@ -268,16 +269,18 @@ class Classes:
                 bases.append(model)
             else:
                 foreign.append(base or ast.unparse(node))
+        declared = list(_fields(info, self.project))
         model = ClassModel(
             info,
             tuple(bases),
             tuple(foreign),
-            tuple(_fields(info, self.project)),
+            tuple(field for field in declared if field.name not in own_name.RESERVED),
             {},
             _class_attributes(info),
             self.project,
             tuple(_layer_fields(info, tuple(foreign), self.project)),
             tuple(_name_field(info, self.project)),
+            tuple(field for field in declared if field.name in own_name.RESERVED),
         )
         for stmt in info.node.body:
             if isinstance(stmt, ast.FunctionDef):

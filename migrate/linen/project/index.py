@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+import builtins
 import dataclasses
 import functools
+import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from ...names import canonical
@@ -14,6 +16,8 @@ from ...trees import said, subtree
 from . import configured
 from .programs import programs
 
+# Packages whose names are known, whatever else a file imports all of.
+_WELL_KNOWN = ("flax", "jax", "numpy", "optax")
 # Classes of flax.linen that are no modules.
 _NO_MODULES = frozenset(
     {
@@ -158,6 +162,23 @@ class Project:
                         if not name.startswith("_") and name not in source.names.definitions and not own:
                             self.aliases.setdefault(f"{module}.{name}", f"{base}.{name}")
                             source.names.star_names.setdefault(name, f"{base}.{name}")
+        for source in self.files.values():
+            self._unread_stars(source)
+
+    def _unread_stars(self, source: SourceFile) -> None:
+        """What a file says and nothing binds is from the one module outside of the project of which it imports all."""
+        stars = {base for base in source.names.star_imports if base not in self.files}
+        others = {base for base in stars if base.partition(".")[0] in (*_WELL_KNOWN, *sys.stdlib_module_names)}
+        if len(stars - others) != 1:
+            return
+        (base,) = stars - others
+        names = [node for node in source.by_kind.get(ast.Name, ()) if isinstance(node, ast.Name)]
+        bound = {node.id for node in names if not isinstance(node.ctx, ast.Load)}
+        made = [node for kind in (ast.FunctionDef, ast.ClassDef, ast.ExceptHandler) for node in source.by_kind.get(kind, ())]
+        bound |= {getattr(node, "name", None) or "" for node in made} | source.names.imports.keys()
+        for name in {node.id for node in names} - bound:
+            if not hasattr(builtins, name) and not name.startswith("_") and (not others or name[:1].isupper()):
+                source.names.star_names.setdefault(name, f"{base}.{name}")
 
     def canonical(self, name: str) -> str:
         """Follow re-exports inside the project, then those of the known libraries."""

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from .classes import ClassModel
 
 NAME = "name"
+RESERVED = (NAME, "parent")  # fields of nn.Module: a class body that declares them says nothing
 _READERS = ("logging.", "absl.logging.", "warnings.warn", "jax.named_scope", "jax.named_call", "jax.debug.print", "print")
 
 
@@ -37,7 +38,9 @@ def is_read(info: ClassInfo, project: Project) -> bool:
     if any(not isinstance(n.ctx, ast.Load) for n in reads):
         return False
     defined = {n.name for n in info.node.body if isinstance(n, ast.FunctionDef | ast.ClassDef)}
-    defined |= {n.id for n in of_kind(info.node, ast.Name) if n.id == NAME and isinstance(n.ctx, ast.Store)}
+    declared = [s.target for s in info.node.body if isinstance(s, ast.AnnAssign)]
+    stored = [n for n in of_kind(info.node, ast.Name) if n.id == NAME and isinstance(n.ctx, ast.Store)]
+    defined |= {n.id for n in stored if not any(n is target for target in declared)}
     return NAME not in defined and any(not is_message(project, source, n) for n in reads)
 
 

@@ -80,11 +80,13 @@ def forget(analyser: Analyser, name: str) -> None:
 
 
 def take_back(analyser: Analyser, name: str) -> None:
-    """The class, and what it is handed such sizes by, may not ask."""
-    analyser.unasked.add(name)
-    analyser.handed_asks.pop(name, None)
-    forget(analyser, name)
-    analyser.forget_users(name, ())
+    """The class, those that it inherits from, and what they are handed such sizes by, may not ask."""
+    model = analyser.classes.get(name)
+    for one in dict.fromkeys([name, *(m.qualname for m in model.mro())] if model is not None else [name]):
+        analyser.unasked.add(one)
+        analyser.handed_asks.pop(one, None)
+        forget(analyser, one)
+        analyser.forget_users(one, ())
 
 
 def _again(analyser: Analyser, name: str) -> None:

@@ -17,7 +17,7 @@ from ..calls import cells, flag_names, handed_flags, uncalled_flags
 from ..factories import field_kinds
 from ..lifted import lifted_calls
 from ..text import layer_variants
-from ..text.text_parts import joined, length
+from ..text.text_parts import added_arguments, joined, length
 from . import stack_axes
 
 if TYPE_CHECKING:
@@ -209,13 +209,10 @@ def _class_call(writer: ClassWriter, site: Site, node: ast.Call, method: str, en
     if not flags:
         _close_up(writer, site, node, source)
         return
-    end = source.span(node).end - 1
-    if source.text[end] != ")":
+    if source.text[source.span(node).end - 1] != ")":
         raise Unmigratable("NNX172", "a call that does not end in a bracket", node)
-    extra: list[Part] = []
-    for name, value in flags:
-        extra += [", " if extra or node.args or node.keywords else "", f"{name}=", value]
-    writer.insert(end, *extra, source=source)
+    for at, more in added_arguments(source, node, [(f"{name}=", value) for name, value in flags]):
+        writer.insert(at, *more, source=source)
 
 
 def _close_up(writer: ClassWriter, site: Site, node: ast.Call, source: SourceFile) -> None:

@@ -364,7 +364,8 @@ class ClassWriter:
         if loop is None or loop.target in self.named_loops or not (name or isinstance(passes, Passes)):
             return
         self.named_loops.add(loop.target)
-        over = site.renders.get("pass_over") or site.source.span(loop.iter)
+        said = site.renders.get("pass_over")
+        over: Parts = (said,) if said else site.source.enclosed(loop.iter)
         counts = isinstance(loop.iter, ast.Call) and ast.unparse(loop.iter.func) == "range" and len(loop.iter.args) == 1
         own = ast.unparse(loop.target)
         if isinstance(passes, Passes) and own != passes.counter:
@@ -372,11 +373,11 @@ class ClassWriter:
                 self.put(loop.target, passes.counter, source=site.source)
                 return
             self.put(loop.target, f"{passes.counter}, {name or own}", source=site.source)
-            self.put(loop.iter, "enumerate(", over, ")", source=site.source)
+            self.put(loop.iter, "enumerate(", *over, ")", source=site.source)
         elif name:
             self.put(loop.target, name, source=site.source)
             if "pass_over" in site.renders:  # `range(len(self.widths))`
-                self.put(loop.iter, over, source=site.source)
+                self.put(loop.iter, *over, source=site.source)
 
     def put_functions(self, site: Site) -> None:
         """The functions that make a stack of modules, ahead of the statement of `setup` that makes it."""
@@ -492,12 +493,8 @@ class ClassWriter:
         if isinstance(loop.target, ast.Name) and loop.target.id == "_" and _is_range(loop.iter):
             self.put(loop.target, counter, in_place=True)
             return
-        target = self.source.span(loop.target)
-        bracket = isinstance(loop.target, ast.Tuple) and self.source.text[target.start] != "("
-        inner: Parts = ("(", target, ")") if bracket else (target,)
-        self.put(target, f"{counter}, ", *inner, in_place=True)
-        iterator = self.source.span(loop.iter)
-        self.put(iterator, "enumerate(", iterator, ")", in_place=True)
+        self.put(self.source.span(loop.target), f"{counter}, ", *self.source.enclosed(loop.target), in_place=True)
+        self.put(self.source.span(loop.iter), "enumerate(", *self.source.enclosed(loop.iter), ")", in_place=True)
 
     def _constant(self, call: ast.Call, value: str) -> None:
         for method in self.model.methods().values():

@@ -213,9 +213,12 @@ def _default(writer: ClassWriter, node: ast.expr, field: Field, deeper: str = ""
     span = source.span(node)
     breaks = [at for at in range(span.start, span.end) if source.text[at] == "\n"] if deeper else []
     strings = (n for n in subtree(node) if isinstance(n, ast.Constant | ast.JoinedStr))
-    if not breaks or any((n.end_lineno or 0) > n.lineno for n in strings):
-        return span
-    return Overlay(span, tuple(Edit(Span(at + 1, at + 1), (deeper,)) for at in breaks))
+    if any((n.end_lineno or 0) > n.lineno for n in strings):
+        breaks = []
+    edits = [Edit(Span(at + 1, at + 1), (deeper,)) for at in breaks]
+    if source.is_bare_tuple(node):
+        edits = [Edit(Span(span.start, span.start), ("(",)), *edits, Edit(Span(span.end, span.end), (")",))]
+    return Overlay(span, tuple(edits)) if edits else span
 
 
 def _of_class_body(writer: ClassWriter, node: ast.expr, field: Field) -> ast.expr:
@@ -320,7 +323,8 @@ def _remove_fields(writer: ClassWriter, setup: Method | None) -> None:
     source, lines = writer.source, writer.source.text.split("\n")
     model = writer.model
     stay = overriding.kept(writer.text)
-    found = {field: field_comments.of(model, field).span for field in model.own_fields if field not in stay}
+    fields = (*model.own_fields, *model.reserved)
+    found = {field: field_comments.of(model, field).span for field in fields if field not in stay}
     firsts = {field: source.text.count("\n", 0, span.start) + 1 for field, span in found.items()}
     lasts = {field: field_comments.last_line(model, field) for field in found}
     gone = {n for field in found for n in range(firsts[field], lasts[field] + 1)}
@@ -340,8 +344,9 @@ def _remove_fields(writer: ClassWriter, setup: Method | None) -> None:
 def _place(writer: ClassWriter) -> int:
     """Where `__init__` goes: in place of the last field, else before the first method, after class attributes."""
     source, body = writer.source, writer.model.node.body
-    if writer.model.own_fields:
-        return field_comments.of(writer.model, writer.model.own_fields[-1]).span.end
+    fields = writer.model.own_fields or writer.model.reserved
+    if fields:
+        return field_comments.of(writer.model, fields[-1]).span.end
     for statement in body:
         if isinstance(statement, ast.FunctionDef | ast.ClassDef | ast.AsyncFunctionDef):
             return source.line_span(statement).start

@@ -47,7 +47,8 @@ def said(writer: ClassWriter, node: ast.expr, field: Field) -> str:
     for start, end, text in sorted(changes):
         out += source.text[at_end:start] + text
         at_end = end
-    return out + source.text[at_end : span.end]
+    out += source.text[at_end : span.end]
+    return f"({out})" if source.is_bare_tuple(node) else out
 
 
 def _named(writer: ClassWriter, field: Field, name: ast.Name, chain: ast.expr) -> tuple[ast.expr, str]:

@@ -69,11 +69,11 @@ def _write_one(writer: ClassWriter, node: ast.Assign, target: ast.expr, value: a
     containers = [value, *_inner_containers(writer, value), *_appended(writer, value, source)]
     for container in [c for c in containers if not _is_loop(writer, c)]:
         made = writer.namer.name("flax.nnx.Dict" if _is_dict(writer, container) else "flax.nnx.List")
-        span = source.span(container)
+        span, said = source.span(container), source.enclosed(container)
         if container is value and _held_function(writer, target.attr, node):
-            writer.put(span, f"{writer.namer.name('flax.nnx.data')}({made}(", span, "))", source=source)
+            writer.put(span, f"{writer.namer.name('flax.nnx.data')}({made}(", *said, "))", source=source)
         else:
-            writer.put(span, f"{made}(", span, ")", source=source)
+            writer.put(span, f"{made}(", *said, ")", source=source)
 
 
 def _write_data(writer: ClassWriter, value: ast.expr, source: SourceFile) -> None:
@@ -83,13 +83,13 @@ def _write_data(writer: ClassWriter, value: ast.expr, source: SourceFile) -> Non
 
 
 def _write_frozen(writer: ClassWriter, value: ast.expr, asked: str, source: SourceFile) -> None:
-    span = source.span(value)
+    span, said = source.span(value), source.enclosed(value)
     if asked == "frozen":
-        writer.put(span, f"{writer.namer.parity('frozen')}(", span, ")", source=source)
+        writer.put(span, f"{writer.namer.parity('frozen')}(", *said, ")", source=source)
     elif isinstance(value, ast.List) and len(value.elts) > 1:
         writer.put(span, "(", Span(span.start + 1, span.end - 1), ")", source=source)
     else:
-        writer.put(span, "tuple(", span, ")", source=source)
+        writer.put(span, "tuple(", *said, ")", source=source)
 
 
 def write_arrays(writer: ClassWriter, node: ast.stmt, value: ast.expr, held: Value, source: SourceFile) -> None:
@@ -104,12 +104,12 @@ def write_arrays(writer: ClassWriter, node: ast.stmt, value: ast.expr, held: Val
     targets = node.targets if isinstance(node, ast.Assign) else []
     own = {target.attr for target in targets if isinstance(target, ast.Attribute)}
     if len(targets) < 2 and (computed is None or own.isdisjoint(computed.attributes)):
-        opening, span = f"{writer.namer.name('flax.nnx.data')}(", source.span(value)
+        opening, span, said = f"{writer.namer.name('flax.nnx.data')}(", source.span(value), source.enclosed(value)
         if value in writer.run.initial_carries:  # said anew in its place
             writer.put(Span(span.start, span.start), opening, source=source)
             writer.put(Span(span.end, span.end), ")", source=source)
         else:
-            writer.put(value, opening, span, ")", source=source)
+            writer.put(value, opening, *said, ")", source=source)
 
 
 def _leaves(held: Value) -> Iterator[Value]:

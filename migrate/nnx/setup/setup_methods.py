@@ -15,6 +15,7 @@ from ...linen.project.classes import Method
 from ...linen.values.arguments import stored_names
 from ...linen.values.sites import Unmigratable
 from ...trees import subtree
+from ..text.text_parts import added_arguments
 from .carried import loop_of
 from .setup_params import read_elsewhere
 
@@ -59,8 +60,8 @@ def write(writer: ClassWriter) -> None:
         if not arguments.defaults and arguments.args[-1].annotation is not None:
             behind = source.span(arguments.args[-1].annotation).end
         writer.insert(behind, f", *, {', '.join(names)}")
-        given = ", ".join(f"{name}={name}" for name in names)
-        writer.insert(source.span(call).end - 1, f"{', ' if call.args or call.keywords else ''}{given}", order=1)
+        for at, more in added_arguments(source, call, [(f"{name}={name}",) for name in names]):
+            writer.insert(at, *more, order=1)
 
 
 def _set_behind(writer: ClassWriter, call: ast.AST) -> Iterator[str]:

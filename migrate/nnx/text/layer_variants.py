@@ -101,7 +101,7 @@ class LayerVariant:
             for field in self.found.defaults:
                 assert field.default is not None
                 noted: list[Part] = [": ", source.span(field.annotation), " = "] if field.annotation is not None else ["="]
-                said += [f", {field.name}", *noted, source.span(field.default)]
+                said += [f", {field.name}", *noted, *source.enclosed(field.default)]
                 made.append(MethodEdit(source, source.line_span(field.node), ()))
             given = ", ".join(f"{f.name}={f.name}" for f in self.found.defaults)
             lines += [f"{indent}def __init__(self, *args", *said, ", **kwargs):", newline]

@@ -198,6 +198,25 @@ def first_on_its_line(text: str, at: int, end: int) -> str:
     return newline + rest[: len(rest) - len(rest.lstrip(" \t"))]
 
 
+def added_arguments(source: SourceFile, call: ast.Call, arguments: Sequence[Parts]) -> list[tuple[int, Parts]]:
+    """What to insert into a call for more keyword arguments behind its own: places, and the text for each."""
+    text, end = source.text, source.span(call).end - 1
+    given = [source.span(node).end for node in (*call.args, *call.keywords)]
+    said = [part for i, argument in enumerate(arguments) for part in ((", ",) if i else ()) + argument]
+    if not given:
+        return [(end, tuple(said))]
+    behind = text[max(given) : end]
+    comma = "," in "".join(line.partition("#")[0] for line in behind.splitlines())
+    lead = first_on_its_line(text, text.index("(", source.span(call.func).end) + 1, end)
+    if "\n" in behind and lead:
+        at = text.rindex("\n", 0, end)
+        at -= text[at - 1] == "\r"
+        more = [part for argument in arguments for part in (lead, *argument, ",")]
+        return [*([] if comma else [(max(given), (",",))]), (at, tuple(more))]
+    between = ("" if text[end - 1].isspace() else " ") if comma else ", "
+    return [(end, (between, *said))]
+
+
 def with_arguments(source: SourceFile, call: ast.Call, arguments: Sequence[str]) -> Parts:
     """A call with more keyword arguments behind its own, one a line where its own stand on lines of their own."""
     text, span = source.text, source.span(call)

@@ -174,7 +174,8 @@ def write_class(form: _Native, found: StateClass) -> None:
     for field in found.fields:
         parts += [between, f"{field.name}: ", field.statement.annotation]
         if field.default is not None:
-            parts += [" = ", field.default]
+            bare = form.source(node).is_bare_tuple(field.default)
+            parts += [" = (" if bare else " = ", field.default, ")" if bare else ""]
     lines = "".join(f"{newline}{indent}{unit}{line}" for line in body)
     form.replace(first, *parts, f",{newline}{indent}" if long else "", f"):{lines}")
     for statement in node.body:
