@@ -6,7 +6,7 @@ import ast
 import dataclasses
 import functools
 import re
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Collection, Container, Iterable, Mapping
 from typing import Any
 
 from ...diagnostics import defect
@@ -73,6 +73,7 @@ class Analyser:
         self.changed_arguments: dict[str, set[str]] = {}  # class → what its call changes in place of what it is given
         self.side_ranks: dict[str, side_ranks.SideRanks] = {}  # class → what is certain on single sides of its conditions
         self.assumed: dict[str, dict[str, int]] = {}  # of these the ones that were guessed, or seen in examples only
+        self.certain: dict[str, frozenset[str]] = {}  # class → arguments whose ranks were known before any was guessed
         self.done: dict[str, Execution | Unmigratable] = {}
         self.own_chains: dict[str, bool] = {}
         self.chain_calls: set[ast.AST] = set()  # where these are made as nn.Sequential
@@ -249,13 +250,24 @@ class Analyser:
 
     def assume(self, qualname: str, ranks: Mapping[str, int]) -> None:
         """Run a class again, taking arguments to have these numbers of dimensions."""
-        self.ranks.setdefault(qualname, {}).update(ranks)
+        known = self.ranks.setdefault(qualname, {})
+        self.certain.setdefault(qualname, frozenset(known))
+        self._forget_implied(qualname)
+        known.update(ranks)
         self.assumed.setdefault(qualname, {}).update(ranks)
         self.done.pop(qualname, None)
         self.forget_special([qualname])
 
-    def forget(self, qualname: str, arguments: Iterable[str]) -> None:
-        """Take back what `assume` said."""
+    def _forget_implied(self, qualname: str) -> None:
+        known = self.ranks.get(qualname, {})
+        for argument in known.keys() - self.certain.get(qualname, known.keys()):
+            del known[argument]
+
+    def forget(self, qualname: str, arguments: Collection[str]) -> None:
+        """Take back what `assume` said, and what followed from it of other arguments."""
+        if arguments:
+            self._forget_implied(qualname)
+            self.certain.pop(qualname, None)
         for argument in arguments:
             self.ranks.get(qualname, {}).pop(argument, None)
             self.assumed.get(qualname, {}).pop(argument, None)

@@ -66,7 +66,8 @@ def test_their_modules_are_wrapped(imported: str, monkeypatch: pytest.MonkeyPatc
         _module(monkeypatch, path.stem, created)
     x = jnp.arange(10.0).reshape(2, 5)
     expected, variables = _module(monkeypatch, "before", text).Net().init_with_output(jax.random.key(0), x)
-    model = _module(monkeypatch, "after", after).Net(rngs=nnx.Rngs(0), **{a.name: eval(a.origin, {"x": x}) for a in result.classes[0].added_arguments})
+    added = {a.name: eval(a.origin, {"x": x}) for a in result.classes[0].added_arguments}
+    model = _module(monkeypatch, "after", after).Net(**added, rngs=nnx.Rngs(0))
     for layer, made in ((model.Dense_0, "Dense_0"), (model.Piece_0.Dense_0, "Piece_0")):
         held = variables["params"][made] if made == "Dense_0" else variables["params"][made]["Dense_0"]
         for name, value in held.items():
