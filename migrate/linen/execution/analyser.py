@@ -250,10 +250,9 @@ class Analyser:
 
     def assume(self, qualname: str, ranks: Mapping[str, int]) -> None:
         """Run a class again, taking arguments to have these numbers of dimensions."""
-        known = self.ranks.setdefault(qualname, {})
-        self.certain.setdefault(qualname, frozenset(known))
+        self.certain.setdefault(qualname, frozenset(self.ranks.setdefault(qualname, {})))
         self._forget_implied(qualname)
-        known.update(ranks)
+        self.ranks[qualname].update(ranks)
         self.assumed.setdefault(qualname, {}).update(ranks)
         self.done.pop(qualname, None)
         self.forget_special([qualname])
