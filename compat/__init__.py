@@ -20,6 +20,7 @@ _HOMES = {
     "assert_equivalent": ".equivalence",
     "compare_migrated": ".equivalence",
     "check_steps": ".equivalence",
+    "same_initial_values": ".equivalence",
     "NotEquivalent": ".equivalence",
     "EquivalenceReport": ".equivalence",
     "open_checkpoint": ".formats",
@@ -46,6 +47,7 @@ __all__ = [
     "open_checkpoint",
     "partition_specs",
     "restore",
+    "same_initial_values",
     "specs_from_linen",
     "to_linen",
 ]
@@ -58,6 +60,7 @@ if TYPE_CHECKING:
         check_equivalence,
         check_steps,
         compare_migrated,
+        same_initial_values,
     )
     from .errors import CheckpointError, CompatError, MismatchError, RestoreWarning
     from .formats import open_checkpoint

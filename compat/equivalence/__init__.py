@@ -22,6 +22,7 @@ _HOMES = {
     "Check": ".report",
     "Verdict": ".report",
     "NotEquivalent": ".report",
+    "same_initial_values": ".starts",
 }
 
 __all__ = [
@@ -37,6 +38,7 @@ __all__ = [
     "compare_migrated",
     "compare_steps",
     "prove",
+    "same_initial_values",
     "trace",
 ]
 
@@ -44,6 +46,7 @@ if TYPE_CHECKING:
     from .api import assert_equivalent, check_equivalence, compare_migrated
     from .proof import Program, Proof, prove, trace
     from .report import Check, EquivalenceReport, NotEquivalent, Verdict
+    from .starts import same_initial_values
     from .steps import check_steps, compare_steps
 
 
