@@ -73,8 +73,15 @@ class ClassPlan:
     @property
     def called_by_init(self) -> bool:
         """Is it native, and does the call that Linen's `init` makes show in what that gives?"""
-        shown = self.late or self.sown - {"intermediates"} or self.updated or self.modes
+        shown = self.late or self.sown - {"intermediates"} or self.updated
         return self.outcome is Outcome.NATIVE and bool(shown)
+
+    def hold(self, inner: ClassPlan) -> None:
+        """The class holds another, which its own text does not tell: it has the collections, streams and modes of that."""
+        for name in ("collections", "rng_streams", "shared_streams", "sown", "modes"):
+            setattr(self, name, getattr(self, name) | getattr(inner, name))
+        self.unnamed_streams |= inner.unnamed_streams
+        self.arrays |= inner.arrays
 
 
 def call_names(plan: ClassPlan) -> set[str]:

@@ -60,8 +60,8 @@ def find(project: Any, classes: Any, given_outside: Any) -> dict[str, OutsideCha
     for target in given_outside:
         model = classes.get(target)
         parts = chain_of(model) if model is not None else None
-        if parts is None:
-            continue
+        if parts is None or model.source.marked(model.source.line_span(model.node).start, "NNX1"):
+            continue  # an earlier run has left it, or it is none
         chain = OutsideChain(target, *parts)
         constructions = list(_constructions(project, target))
         if constructions and all(_read(project, source, call, chain) for source, call in constructions):

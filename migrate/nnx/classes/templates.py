@@ -80,7 +80,7 @@ def check_handed(plan: Plan, analyser: Analyser, reasons: dict[str, Unmigratable
     given, project = analyser.given_outside, analyser.classes.project
     staying = {name for name in given.fields if name in reasons}
     wrapped = {name for name in reasons if _has_own_collections(analyser, name)} if given.handed else set()
-    called = {name for name, made in plan.classes.items() if made.called_by_init} - reasons.keys()
+    called = {name for name, made in plan.classes.items() if made.called_by_init or made.modes} - reasons.keys()
     for target, source, argument in given.givers if staying | wrapped | called else ():
         if target not in given.handed or target in reasons:
             continue

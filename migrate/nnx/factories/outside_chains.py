@@ -83,7 +83,10 @@ def _named(part: Part, namer: Namer) -> Part:
 
 
 def check(plan: Plan, analyser: Analyser, reasons: dict[str, Unmigratable]) -> None:
-    """Chains among whose items there may be modules that stay Linen stay so, too: `reasons` gets them."""
+    """Chains among whose items there may be modules that stay Linen stay so, too: `reasons` gets them.
+
+    The plans of the others get what their items have: a model is asked for its batch statistics by the names of these.
+    """
     for target, found in analyser.outside_chains.items():
         decided = plan.classes.get(target)
         if decided is None or decided.outcome is not Outcome.NATIVE:
@@ -97,6 +100,8 @@ def check(plan: Plan, analyser: Analyser, reasons: dict[str, Unmigratable]) -> N
                 elif inner.called_by_init:
                     said = f"it is handed {kind.rpartition('.')[2]}, which makes or changes variables in the call of init"
                     reasons[target] = Unmigratable("NNX127", said, call)
+                else:
+                    decided.hold(inner)
 
 
 def write(plan: Plan, project: Project, by_path: Mapping[Any, FileContext]) -> None:

@@ -194,3 +194,79 @@ def test_layers_that_only_native_classes_are_given_become_layers_of_nnx() -> Non
     after = _migrated(text.replace("use_running_average=True", "")).files[0].after
     assert after is not None and "norm=nnx.LayerNorm" in after and "conv=partial(nnx.Conv, use_bias=False)" in after
     assert "ConvBlock(3, norm=nnx.RMSNorm, in_features=x.shape[-1], rngs=nnx.Rngs(key))" in after
+
+
+MODES = '''
+class Normed(nn.Module):
+    features: int
+
+    @nn.compact
+    def __call__(self, x):
+        x = nn.Dense(self.features)(x)
+        training = self.is_mutable_collection("batch_stats")
+        return nn.BatchNorm(use_running_average=not training, momentum=0.9)(x)
+
+
+class Always(nn.Module):
+    @nn.compact
+    def __call__(self, x):
+        return nn.BatchNorm(use_running_average=False, momentum=0.5)(x)
+
+
+class Pair(nn.Module):
+    @nn.compact
+    def __call__(self, x):
+        return Normed(4)(x) + Normed(4)(x)
+
+
+def asks():
+    return Chain([Normed(3), nn.relu, Normed(2)])
+
+
+def asks_below():
+    layers = [nn.Dense(3)]
+    layers.append(Pair())
+    return Chain(layers)
+
+
+def mixed():
+    return Chain([Always(), nn.relu, Normed(features=2), Always()])
+
+
+def without():
+    return Chain([nn.Dense(3), nn.relu])
+'''
+
+
+@pytest.mark.parametrize("name", ["asks", "asks_below", "mixed", "without"])
+def test_batch_statistics_of_the_items_are_updated_where_linen_does(name: str) -> None:
+    text = HEAD + CHAIN + MODES
+    result = _migrated(text)
+    assert {c.qualname: c.reason for c in result.classes if c.outcome != "native"} == {}
+    for path, created in result.created.items():
+        _module(path.stem, created)
+    linen, native = (_module(f"moded_{i}", side)[name]() for i, side in enumerate((text, result.files[0].after or "")))
+    x = jnp.asarray(np.random.RandomState(0).randn(4, 3), jnp.float32)
+    variables = linen.init(jax.random.key(0), x)
+    drawn = native.init(jax.random.key(0), x)
+    assert jax.tree.map(jnp.shape, drawn) == jax.tree.map(jnp.shape, variables)
+    jax.tree.map(np.testing.assert_array_equal, drawn.get("batch_stats"), variables.get("batch_stats"))
+    assert ("batch_stats" in variables) == (name != "without")
+    for _ in range(2):
+        (left, of_linen), (right, of_native) = (m.apply(variables, x, mutable=["batch_stats"]) for m in (linen, native))
+        np.testing.assert_allclose(left, right, rtol=1e-6)
+        jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-6), dict(of_linen), dict(of_native))
+        variables = {**variables, **of_linen}
+        if name in ("asks", "asks_below", "without"):  # the others ask for the collection always
+            np.testing.assert_allclose(linen.apply(variables, x), native.apply(variables, x), rtol=1e-6)
+
+
+def test_a_chain_that_an_earlier_run_left_stays_as_it_is() -> None:
+    text = HEAD + CHAIN + "class Late(nn.Module):\n    @nn.compact\n    def __call__(self, x):\n"
+    text += "        self.sow('losses', 'sum', x.sum())\n        return nn.Dense(2)(x)\n\n\n"
+    text += "def make():\n    return Chain([Late(), nn.Dense(3)])\n"
+    first = _migrated(text)
+    plan = {c.qualname: c for c in first.classes}["chained.Chain"]
+    assert (plan.outcome, plan.code) == ("bridged", "NNX127"), plan.reason
+    after = first.files[0].after or text
+    assert _migrated(after).files[0].after == after
