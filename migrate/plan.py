@@ -76,12 +76,14 @@ class ClassPlan:
         shown = self.late or self.sown - {"intermediates"} or self.updated
         return self.outcome is Outcome.NATIVE and bool(shown)
 
-    def hold(self, inner: ClassPlan) -> None:
-        """The class holds another, which its own text does not tell: it has the collections, streams and modes of that."""
-        for name in ("collections", "rng_streams", "shared_streams", "sown", "modes"):
-            setattr(self, name, getattr(self, name) | getattr(inner, name))
-        self.unnamed_streams |= inner.unnamed_streams
-        self.arrays |= inner.arrays
+    def hold(self, inner: ClassPlan) -> bool:
+        """Give the class what another has that it holds, which its own text does not tell: True if that was anything new."""
+        new = False
+        for name in ("collections", "rng_streams", "shared_streams", "sown", "modes", "unnamed_streams", "arrays"):
+            own = getattr(self, name)
+            new |= own != own | getattr(inner, name)
+            setattr(self, name, own | getattr(inner, name))
+        return new
 
 
 def call_names(plan: ClassPlan) -> set[str]:

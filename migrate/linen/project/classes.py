@@ -36,6 +36,17 @@ class Field:
         return ast.unparse(self.annotation) if self.annotation is not None else ""
 
     @property
+    def kinds(self) -> frozenset[str] | None:
+        """The last parts of the names that its annotation has, also one that is a string; None for a field without."""
+        annotation = self.annotation
+        if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
+            try:
+                annotation = ast.parse(annotation.value, mode="eval").body
+            except SyntaxError:
+                return frozenset()
+        return kinds_in(annotation) if annotation is not None else None
+
+    @property
     def may_be_none(self) -> bool:
         """Is None its default, or among what it may hold?"""
         default = isinstance(self.default, ast.Constant) and self.default.value is None
@@ -45,6 +56,12 @@ class Field:
     def may_be_int(self) -> bool:
         """Is an integer among what it may hold (`features: int | Sequence[int]`)?"""
         return re.search(r"(^|[\[,| ])int($|[\],| ])", self._annotated) is not None
+
+
+def kinds_in(node: ast.expr) -> frozenset[str]:
+    """The last parts of the names that an expression has: of `(list, tuple)`, `collections.abc.Mapping`."""
+    parts = (n for n in subtree(node) if isinstance(n, ast.Name | ast.Attribute))
+    return frozenset(n.id if isinstance(n, ast.Name) else n.attr for n in parts)
 
 
 @dataclasses.dataclass(frozen=True)

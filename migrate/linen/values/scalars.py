@@ -152,20 +152,13 @@ def _is_local(node: ast.expr, local: Set[str]) -> bool:
 
 
 def _is_numeric(field: Field) -> bool:
-    annotation = field.annotation
-    if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
-        try:
-            annotation = ast.parse(annotation.value, mode="eval").body
-        except SyntaxError:
-            return False
-    if annotation is None:
+    named = field.kinds
+    if named is None:
         return True
-    named = {n.id for n in subtree(annotation) if isinstance(n, ast.Name)}
-    named |= {n.attr for n in subtree(annotation) if isinstance(n, ast.Attribute)}
     if named & _ANYTHING:
         default = field.default
         return isinstance(default, ast.Constant) and isinstance(default.value, int | float)
-    return not named & _ARRAYS
+    return bool(named) and not named & _ARRAYS
 
 
 __all__ = ["beside_text", "gives_count", "is_doubtful", "is_number", "whole_arguments", "widened"]

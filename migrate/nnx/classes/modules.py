@@ -223,6 +223,8 @@ def _decide_class(
         if found is not None:
             _decide_class(found, analyser, plan, reasons, texts, (*path, name), references)
 
+    for kind in outside_chains.kinds(analyser, name):
+        inner(kind)
     text, failure, tried = attempts.attempt(model, analyser, plan, inner, references)
     contained: set[str] = set()
     first = failure
@@ -340,6 +342,8 @@ def _decide_class(
         details=details,
     )
     plan.classes[name].writer = text
+    for kind in outside_chains.kinds(analyser, name) & plan.classes.keys():
+        plan.classes[name].hold(plan.classes[kind])
 
 
 def _more_telling(failure: Unmigratable, beyond: Unmigratable) -> Unmigratable:

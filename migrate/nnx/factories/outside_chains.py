@@ -7,7 +7,7 @@ call is seen; Linen's own layers among the items become such here.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from typing import TYPE_CHECKING, Any
 
 from ...catalog import layers
@@ -29,6 +29,16 @@ if TYPE_CHECKING:
 def chain(text: ClassText) -> OutsideChain | None:
     """The chain that a class is, if it is one."""
     return text.analyser.outside_chains.get(text.model.qualname)
+
+
+def kinds(analyser: Analyser, qualname: str) -> Set[str]:
+    """The classes of the project among what a chain is handed; none for a class that is no chain.
+
+    They are decided before it, as what a class makes is: its plan has their collections, streams and modes.
+    """
+    found = analyser.outside_chains.get(qualname)
+    calls = found.calls if found is not None else []
+    return {kind for source, call in calls for kind in analyser.made_outside(source, call)}
 
 
 def prepare(text: ClassText) -> None:
@@ -85,7 +95,7 @@ def _named(part: Part, namer: Namer) -> Part:
 def check(plan: Plan, analyser: Analyser, reasons: dict[str, Unmigratable]) -> None:
     """Chains among whose items there may be modules that stay Linen stay so, too: `reasons` gets them.
 
-    The plans of the others get what their items have: a model is asked for its batch statistics by the names of these.
+    So do those that hold what was decided after them, of whose items their plans do not tell.
     """
     for target, found in analyser.outside_chains.items():
         decided = plan.classes.get(target)
@@ -100,8 +110,9 @@ def check(plan: Plan, analyser: Analyser, reasons: dict[str, Unmigratable]) -> N
                 elif inner.called_by_init:
                     said = f"it is handed {kind.rpartition('.')[2]}, which makes or changes variables in the call of init"
                     reasons[target] = Unmigratable("NNX127", said, call)
-                else:
-                    decided.hold(inner)
+                elif decided.hold(inner):
+                    said = f"it and {kind.rpartition('.')[2]} are handed each other outside of modules"
+                    reasons[target] = Unmigratable("NNX127", said, call)
 
 
 def write(plan: Plan, project: Project, by_path: Mapping[Any, FileContext]) -> None:
@@ -133,4 +144,4 @@ def _native(plan: Plan) -> Iterator[tuple[OutsideChain, Analyser]]:
                 yield found, analyser
 
 
-__all__ = ["chain", "check", "made_of", "prepare", "write", "write_modules"]
+__all__ = ["chain", "check", "kinds", "made_of", "prepare", "write", "write_modules"]

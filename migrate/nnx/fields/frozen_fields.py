@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...edits import Parts
-from ...linen.project.classes import Field, Method
+from ...linen.project.classes import Field, Method, kinds_in
 from ...source import SourceFile
 from . import handed_values
 
@@ -89,7 +89,7 @@ def _needs_tuple(node: ast.expr, source: SourceFile, field: Field) -> bool:
     if not isinstance(parent, ast.Call) or parent.args[:1] != [node]:
         return False
     if called == "isinstance" and len(parent.args) == 2:
-        return len(_kinds(parent.args[1]) & _TUPLES) == 1  # of both it does not matter
+        return len(kinds_in(parent.args[1]) & _TUPLES) == 1  # of both it does not matter
     return called in ("hash", "type") and _is_sequence(field)
 
 
@@ -102,7 +102,7 @@ def needs_frozen_dict(node: ast.expr, source: SourceFile) -> bool:
     called = isinstance(parent, ast.Call) and isinstance(parent.func, ast.Name) and parent.func.id == "isinstance"
     if not called or not isinstance(parent, ast.Call) or len(parent.args) != 2 or parent.args[0] is not node:
         return False
-    return len(_kinds(parent.args[1]) & _DICTS) == 1
+    return len(kinds_in(parent.args[1]) & _DICTS) == 1
 
 
 def _is_tuple(node: ast.expr) -> bool:
@@ -121,21 +121,9 @@ def _is_list(node: ast.expr) -> bool:
     return called or isinstance(node, ast.List | ast.ListComp)
 
 
-def _kinds(node: ast.expr) -> set[str]:
-    """The last parts of the names that an expression has: of `(list, tuple)`, `collections.abc.Mapping`."""
-    parts = ast.walk(node)
-    return {n.id if isinstance(n, ast.Name) else n.attr for n in parts if isinstance(n, ast.Name | ast.Attribute)}
-
-
 def _is_sequence(field: Field) -> bool:
     """Is a field annotated as a sequence, if need be among other things?"""
-    annotation = field.annotation
-    if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
-        try:
-            annotation = ast.parse(annotation.value, mode="eval").body
-        except SyntaxError:
-            return False
-    return annotation is not None and bool(_kinds(annotation) & _SEQUENCES)
+    return bool((field.kinds or frozenset()) & _SEQUENCES)
 
 
 __all__ = ["lines", "needs_frozen_dict"]

@@ -199,10 +199,11 @@ def test_layers_that_only_native_classes_are_given_become_layers_of_nnx() -> Non
 MODES = '''
 class Normed(nn.Module):
     features: int
+    dtype: Any = jnp.float32
 
     @nn.compact
     def __call__(self, x):
-        x = nn.Dense(self.features)(x)
+        x = nn.Dense(self.features, dtype=self.dtype)(x)
         training = self.is_mutable_collection("batch_stats")
         return nn.BatchNorm(use_running_average=not training, momentum=0.9)(x)
 
@@ -235,10 +236,54 @@ def mixed():
 
 def without():
     return Chain([nn.Dense(3), nn.relu])
+
+
+class Body(nn.Module):
+    parts: Sequence[Any]
+
+    @nn.compact
+    def __call__(self, x):
+        for part in self.parts:
+            x = part(x)
+        return x
+
+
+class Head(nn.Module):
+    model: nn.Module
+
+    @nn.compact
+    def __call__(self, x):
+        return nn.Dense(2)(self.model(x))
+
+
+class After(nn.Module):
+    layers: Sequence[Any]
+
+    @nn.compact
+    def __call__(self, y):
+        for layer in self.layers:
+            y = layer(y)
+        return y
+
+
+def nested():
+    return Body([After([Normed(2, dtype=jnp.bfloat16)]), nn.Dense(3)])
+
+
+def handed():
+    return Head(Body([Normed(5), nn.tanh]))
+
+
+def handed_deeper():
+    inside = After([Normed(4)])
+    return Head(model=Body(parts=[inside, nn.relu]))
 '''
 
 
-@pytest.mark.parametrize("name", ["asks", "asks_below", "mixed", "without"])
+STILL = ["asks", "asks_below", "without", "nested", "handed", "handed_deeper"]  # their statistics only move when asked for
+
+
+@pytest.mark.parametrize("name", [*STILL, "mixed"])
 def test_batch_statistics_of_the_items_are_updated_where_linen_does(name: str) -> None:
     text = HEAD + CHAIN + MODES
     result = _migrated(text)
@@ -257,8 +302,17 @@ def test_batch_statistics_of_the_items_are_updated_where_linen_does(name: str) -
         np.testing.assert_allclose(left, right, rtol=1e-6)
         jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-6), dict(of_linen), dict(of_native))
         variables = {**variables, **of_linen}
-        if name in ("asks", "asks_below", "without"):  # the others ask for the collection always
+        if name in STILL:
             np.testing.assert_allclose(linen.apply(variables, x), native.apply(variables, x), rtol=1e-6)
+
+
+def test_chains_that_are_handed_each_other_have_what_both_hold() -> None:
+    text = HEAD + CHAIN + MODES + "\n\ndef turn(more):\n    inner = After([nn.Dense(2), *more])\n    return Body([inner])\n"
+    text += "\n\ndef round():\n    return After([Body([After([Normed(3)])]), nn.Dense(2)])\n"
+    plans = {c.qualname: c for c in _migrated(text).classes}
+    for name in ("Body", "After"):
+        plan = plans[f"chained.{name}"]
+        assert plan.outcome != "native" or "Normed" in plan.modes, name
 
 
 def test_a_chain_that_an_earlier_run_left_stays_as_it_is() -> None:
