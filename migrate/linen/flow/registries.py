@@ -13,6 +13,8 @@
 
     model = _MODELS[config.model](config.width)
 
+    _MODELS.update(resnet_configs)  # a table of another file: {"resnet-18": functools.partial(ResNet, depth=18)}
+
 What stands in such a table is told where every use of it is an item, a question for a key, or a list of its keys.
 """
 
@@ -40,7 +42,14 @@ class _Filled:
     classes: set[str] = dataclasses.field(default_factory=set)
     puts: int = 0
     functions: set[ast.FunctionDef] = dataclasses.field(default_factory=set)  # outermost ones that put a parameter there
+    tables: set[Symbol] = dataclasses.field(default_factory=set)  # others whose items are put there
     other: bool = False  # may hold something else, or go elsewhere
+
+    def take(self, more: _Filled | None) -> None:
+        """What one statement puts there; None where it is not told."""
+        self.other |= more is None or more.other
+        self.classes |= more.classes if more is not None else set()
+        self.tables |= more.tables if more is not None else set()
 
 
 class Registries:
@@ -59,6 +68,7 @@ class Registries:
                 self._by_function.setdefault(function, []).append(filled)
         for source in project.files.values() if self._by_function else ():
             self._registered(source)
+        self._join()
         # A table that also holds other things, or goes elsewhere, is not what its display says.
         self.tables: dict[Symbol, Value] = {
             symbol: ANY if filled.other else Table(ClassValue(frozenset(filled.classes)))
@@ -72,21 +82,54 @@ class Registries:
             for node in source.by_kind.get(kind, ()):
                 assert isinstance(node, ast.Assign | ast.AnnAssign)
                 targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-                classes = self._display(source, node.value) if len(targets) == 1 else None
-                symbol = self._symbol(source, targets[0]) if classes is not None else None
-                if symbol is not None and classes is not None:
-                    self._filled[symbol] = _Filled(classes, other=symbol in self._filled)
+                shown = self._display(source, node.value) if len(targets) == 1 else None
+                symbol = self._symbol(source, targets[0]) if shown is not None and not shown.other else None
+                if symbol is not None and shown is not None:
+                    shown.other = symbol in self._filled
+                    plain = isinstance(node.value, ast.Dict) and None not in node.value.keys  # which the flow reads
+                    shown.puts = int(not plain)
+                    self._filled[symbol] = shown
 
-    def _display(self, source: SourceFile, value: ast.expr | None) -> set[str] | None:
-        """The classes of `{}`, `dict()` and `{"small": Small}`; None of anything else."""
+    def _display(self, source: SourceFile, value: ast.expr | None) -> _Filled | None:
+        """The classes of `{}`, `dict()`, `{"small": Small, **MORE}`, `{k: Small for k in sizes}`; None of anything else."""
         if isinstance(value, ast.Call):
-            plain = isinstance(value.func, ast.Name) and value.func.id == "dict" and not value.args
-            values = [keyword.value for keyword in value.keywords]
+            plain = isinstance(value.func, ast.Name) and value.func.id == "dict"
+            values = [keyword.value for keyword in value.keywords if keyword.arg]
+            joined = [*value.args, *(keyword.value for keyword in value.keywords if not keyword.arg)]
         else:
-            plain = isinstance(value, ast.Dict) and None not in value.keys
-            values = value.values if isinstance(value, ast.Dict) else []
-        named = [self._class(source, item) for item in values]
-        return {name for name in named if name} if plain and None not in named else None
+            plain = isinstance(value, ast.Dict | ast.DictComp)
+            items = list(zip(value.keys, value.values)) if isinstance(value, ast.Dict) else []
+            values = [value.value] if isinstance(value, ast.DictComp) else [item for key, item in items if key is not None]
+            joined = [item for key, item in items if key is None]
+        shown = _Filled()
+        for item in values:
+            shown.take(self._item(source, item))
+        for table in joined:
+            symbol = self._symbol(source, table)
+            shown.take(_Filled(tables={symbol}) if symbol is not None else self._display(source, table))
+        return shown if plain else None
+
+    def _item(self, source: SourceFile, node: ast.expr) -> _Filled | None:
+        """`Small`, `functools.partial(Small, width=8)`, `functools.partial(MODELS["small"], width=8)`; or None."""
+        if isinstance(node, ast.Call) and node.args and self._project.qualname(source, node.func) == "functools.partial":
+            return self._item(source, node.args[0])
+        if isinstance(node, ast.Subscript):
+            symbol = self._symbol(source, node.value)
+            return _Filled(tables={symbol}) if symbol is not None else None
+        name = self._class(source, node)
+        return _Filled({name}) if name else None
+
+    def _join(self) -> None:
+        """What is put into a table from another one is in both, and where the one goes elsewhere, both do."""
+        unknown = _Filled(other=True)
+        links = [(to, self._filled.get(symbol, unknown)) for to in self._filled.values() for symbol in to.tables]
+        before: list[tuple[bool, int]] | None = None
+        while (now := [(filled.other, len(filled.classes)) for filled in self._filled.values()]) != before:
+            before = now
+            for to, part in links:
+                to.other = part.other = to.other or part.other
+                to.classes |= part.classes
+                part.puts = max(part.puts, 1)
 
     def _class(self, source: SourceFile, node: ast.AST) -> str | None:
         name = self._project.qualname(source, node) if isinstance(node, ast.Name | ast.Attribute) else None
@@ -119,7 +162,10 @@ class Registries:
     def _use(self, source: SourceFile, node: ast.AST, filled: _Filled) -> None:
         parent = source.parents[node]
         if isinstance(parent, ast.Assign | ast.AnnAssign) and not isinstance(node.ctx, ast.Load):  # type: ignore[attr-defined]
-            filled.other |= self._display(source, parent.value) is None
+            shown = self._display(source, parent.value)
+            filled.other |= shown is None or shown.other
+        elif isinstance(parent, ast.Dict | ast.keyword) or (isinstance(parent, ast.Call) and node in parent.args):
+            filled.other |= not self._put_elsewhere(source, parent) and not _counts(parent)
         elif isinstance(parent, ast.Subscript) and parent.value is node:
             statement = source.parents[parent]
             if isinstance(parent.ctx, ast.Store) and isinstance(statement, ast.Assign):
@@ -129,32 +175,35 @@ class Registries:
         elif isinstance(parent, ast.Attribute):
             call = source.parents[parent]
             if isinstance(call, ast.Call) and call.func is parent and parent.attr == "update":
-                shown = [self._display(source, argument) for argument in call.args]
-                shown.append(self._display(source, ast.Call(ast.Name("dict", ast.Load()), [], call.keywords)))
                 filled.puts += 1
-                filled.other |= None in shown
-                filled.classes.update(*(classes for classes in shown if classes))
+                filled.take(self._display(source, ast.Call(ast.Name("dict", ast.Load()), call.args, call.keywords)))
                 return
             asked = isinstance(call, ast.Call) and call.func is parent and len(call.args) == (parent.attr == "get")
             filled.other |= not (asked and parent.attr in ("get", "keys"))
-        elif isinstance(parent, ast.Call):
-            named = parent.func.id if isinstance(parent.func, ast.Name) else ""
-            filled.other |= named not in _COUNTED and not _is_join(parent)
         else:
             filled.other |= not isinstance(parent, ast.Compare | ast.FormattedValue | ast.alias)
 
     def _put(self, source: SourceFile, value: ast.expr, filled: _Filled) -> None:
         """`_MODELS[name] = cls`: a class, or the parameter of a function that is called with classes."""
-        named = self._class(source, value)
         filled.puts += 1
         function = source.names.binding_scope(value.id, value) if isinstance(value, ast.Name) else None
         if isinstance(function, ast.FunctionDef) and isinstance(value, ast.Name) and value.id in _parameters(function):
             around = [p for p in source.ancestors(function) if isinstance(p, ast.FunctionDef)]
             filled.functions.add(around[-1] if around else function)
-        elif named is not None:
-            filled.classes.add(named)
         else:
-            filled.other = True
+            filled.take(self._item(source, value))
+
+    def _put_elsewhere(self, source: SourceFile, around: ast.AST) -> bool:
+        """`{**table}`, `dict(table)`, `MODELS.update(table)`: is the table put into another one that is known?"""
+        call = source.parents[around] if isinstance(around, ast.keyword) else around
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "update":
+            return self._symbol(source, call.func.value) in self._filled
+        statement = source.parents[call]
+        shown = self._display(source, statement.value) if isinstance(statement, ast.Assign | ast.AnnAssign) else None
+        if not isinstance(statement, ast.Assign | ast.AnnAssign) or shown is None or shown.other:
+            return False
+        targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+        return all(self._symbol(source, target) in self._filled for target in targets)
 
     # who fills them ----------------------------------------------------------------------------------------------
     def _registered(self, source: SourceFile) -> None:
@@ -230,8 +279,12 @@ class Registries:
         return next((s for s in body if isinstance(s, ast.FunctionDef) and s.name == called.attr), None)
 
 
-def _is_join(call: ast.Call) -> bool:
-    """`", ".join(_MODELS)`"""
+def _counts(call: ast.AST) -> bool:
+    """`len(_MODELS)`, `", ".join(_MODELS)`: what takes the keys and nothing else."""
+    if not isinstance(call, ast.Call):
+        return False
+    if isinstance(call.func, ast.Name):
+        return call.func.id in _COUNTED
     return isinstance(call.func, ast.Attribute) and call.func.attr == "join" and isinstance(call.func.value, ast.Constant)
 
 

@@ -50,6 +50,7 @@ class GivenOutside:
     unnamed: frozenset[str]  # classes that are given modules under no field's name
     givers: Sequence[tuple[str, SourceFile, ast.expr]]  # the classes, and what each call gives them that may be a module
     functions: FunctionCalls
+    unknown: Mapping[str, frozenset[str]]  # class → its fields that are given what is not followed
     # Class → its fields of modules that are not followed, and need not be: see `handed`.
     handed: dict[str, frozenset[str]] = dataclasses.field(default_factory=dict)
 
@@ -69,6 +70,7 @@ class _Reader:
         self.templates: dict[str, dict[str, set[Template]]] = {}
         self.nothing: set[tuple[str, str]] = set()
         self.handed: dict[str, set[str]] = {}  # class → the fields that are given modules
+        self.unknown: dict[str, set[str]] = {}
         self.unnamed: set[str] = set()
         self.givers: list[tuple[str, SourceFile, ast.expr]] = []
         self.takers: dict[Template, frozenset[str]] = {}
@@ -99,7 +101,7 @@ class _Reader:
         handed = {target: frozenset(names) for target, names in self.handed.items()}
         return GivenOutside(
             *(self.refused, kept, frozenset(self.nothing), self.takers, self.holds, handed, frozenset(self.unnamed)),
-            *(self.givers, self.flow.functions),
+            *(self.givers, self.flow.functions, {target: frozenset(names) for target, names in self.unknown.items()}),
         )
 
     def _read(self, source: SourceFile, call: ast.Call, function: ast.AST | None) -> None:
@@ -142,9 +144,13 @@ class _Reader:
                 if handed:
                     self.refused.setdefault(target, f"{place}: {error}")
                     plain.add(name)
+                else:
+                    self.unknown.setdefault(target, set()).add(name)
                 continue
             if nothing:
                 self.nothing.add((target, name))
+            elif not found and not handed:
+                self.unknown.setdefault(target, set()).add(name)
             if found:
                 self.handed.setdefault(target, set()).add(name)
                 self.templates.setdefault(target, {}).setdefault(name, set()).update(found)
@@ -229,6 +235,9 @@ class _Reader:
         """May an expression hold a module, or a list of them?"""
         return self.makes_module(source, node, self.held(source, source.function_of(node)), depth)
 
+    def _makes(self, source: SourceFile, node: ast.expr) -> bool:
+        return self.holds(source, node, _MAX_DEPTH - 1)
+
     def makes_module(self, source: SourceFile, node: ast.expr, held: set[str], depth: int = 0) -> bool:
         """Is this a module, or a display of some?"""
 
@@ -250,7 +259,8 @@ class _Reader:
             if name in self.project.linen_classes or (depth < _MAX_DEPTH and self._returns_module(source, node, depth)):
                 return True
             if node.func not in self._classes:
-                self._classes[node.func] = may_be_class(self.flow.functions, source, node.func)
+                self._classes[node.func] = False  # while it is asked
+                self._classes[node.func] = may_be_class(self.flow.functions, source, node.func, self._makes)
             return self._classes[node.func]
         if isinstance(node, ast.List | ast.Tuple | ast.Set):
             return inner(*node.elts)

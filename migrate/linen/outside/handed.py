@@ -49,7 +49,14 @@ def _is_asked_for(analyser: Any, model: ClassModel) -> bool:
     simple = all(len(by_field.get(f.name, ())) == 1 and makes_nothing(analyser, f) for f in held)  # a template will do
     family = bool(templates) and (bool(model.bases) or any(analyser.classes.derived(model)))  # see `templates.check`
     made = (alone and ((bool(held) and not simple) or family)) or model.qualname in given.refused
-    return made or (_is_given_nothing(analyser, model) and not _is_named_in_modules(analyser.classes.project, model))
+    elsewhere = _is_given_nothing(analyser, model) or _is_given_unknown(analyser, model)
+    return made or (elsewhere and not _is_named_in_modules(analyser.classes.project, model))
+
+
+def _is_given_unknown(analyser: Any, model: ClassModel) -> bool:
+    """Is a class given for a module, as its annotation says, what nothing here tells? `Head(registry.make(name))`"""
+    names = analyser.given_outside.unknown.get(model.qualname, frozenset())
+    return any(f.name in names and _is_module(analyser, f) for f in model.fields())
 
 
 def _is_given_nothing(analyser: Any, model: ClassModel) -> bool:

@@ -53,6 +53,8 @@ class Tables:
                     yield from self.entries(value, source, depth + 1)
                 else:
                     yield _constant(key), value, source
+        elif isinstance(node, ast.DictComp):
+            yield _constant(node.key), node.value, source
         elif isinstance(node, ast.Tuple | ast.List):
             yield from ((place, item, source) for place, item in enumerate(node.elts))
         elif isinstance(node, ast.IfExp | ast.BinOp):

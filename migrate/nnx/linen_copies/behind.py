@@ -29,7 +29,7 @@ def behind(
         nodes = [node for node in subtree(value) if far or value is argument or _is_read_once(where, node)]
         found = [pair for node in nodes for pair in _of_variable(functions if far else None, where, node)]
         for pair in found:
-            of_classes = may_be_class(functions, *pair)
+            of_classes = may_be_class(functions, *pair, holds)
             if pair[1] not in seen and (not far or holds(*pair) or of_classes):
                 seen.add(pair[1])
                 queue += [pair] if far or of_classes else []

@@ -18,10 +18,13 @@ from ...linen.outside import model_makers, whole_layers
 from ...plan import ClassPlan, Outcome
 from ...source import SourceFile
 from ...trees import subtree
-from . import adapter, sequences
+from . import adapter, sequences, stand_ins
 
 _NO_CALL = (ast.Attribute, ast.ClassDef, ast.AnnAssign, ast.arg, ast.FunctionDef, ast.Subscript, ast.Compare)
-_CHECKS = {"isinstance", "issubclass", "type"}
+_CHECKS = {
+    *("isinstance", "issubclass", "type", "super", "getattr", "hasattr", "setattr", "delattr", "print", "repr", "str", "id"),
+    *("hash", "callable", "dir", "vars"),
+}  # which construct nothing
 _NAMESPACES = {"globals", "locals"}
 # What to do where Linen is given a native module: of its class and what it is given to.
 _AGAIN = "Write {} in the call itself and run again, so that {} is given a Linen copy of it."
@@ -31,12 +34,13 @@ _TOGETHER = "Write a module class of your own, in which {} is what {} is given."
 def report(flow: Flow, contexts: dict[str, FileContext]) -> None:
     """NNX604 and NNX605, once for each place."""
     native = any(plan.outcome is Outcome.NATIVE for plan in flow.plan.classes.values())
+    compared = stand_ins.by_identity(flow) if native else frozenset()
     for node, source in flow.source_of.items() if native else ():
         context = contexts[source.module]
         if isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Load):
             value = flow.value(node)
             if isinstance(value, ClassValue) and _escapes(flow, node):
-                _escaped(context, flow, node, value)
+                _escaped(context, flow, node, value, compared)
         elif isinstance(node, ast.Call):
             _dynamic(context, flow, node)
             _by_attribute(context, flow, node)
@@ -164,16 +168,16 @@ def _escapes(flow: Flow, node: ast.expr) -> bool:
             return False
         if flow.name(call.func) == "functools.partial" and call.args and call.args[0] is node:
             holder = parents[call]
-            direct = isinstance(holder, ast.Call) and holder.func is call
-            if isinstance(holder, ast.Call | ast.keyword) and not direct:
-                return _escapes(flow, call)  # handed on: `Ensemble(functools.partial(Critic, 8))`
-            return not (direct or (isinstance(holder, ast.Assign) and isinstance(flow.value(holder.value), ClassValue)))
+            if isinstance(holder, ast.Call) and holder.func is call:
+                return False
+            # `Ensemble(functools.partial(Critic, 8))`, `{"small": functools.partial(Encoder, 8)}`
+            return not isinstance(flow.value(call), ClassValue) or _escapes(flow, call)
         bound = flow.name(call.func) == "functools.partial" and bool(call.args)
         taken = flow.value(call.args[0] if bound else call.func)
         if isinstance(taken, ClassValue):
             return False  # a field of another module: its writer's
         function = taken if isinstance(taken, Function) else flow_classes.constructor(flow, call)
-        return function is None or not _received(function, [*call.args[bound:], *call.keywords], parent, node)
+        return function is None or not _received(flow, function, [*call.args[bound:], *call.keywords], parent, node)
     return True
 
 
@@ -191,9 +195,11 @@ def _called_where_returned(flow: Flow, statement: ast.Return) -> bool:
 
 def _in_registry(flow: Flow, parents: Mapping[ast.AST, ast.AST], display: ast.AST) -> bool:
     """Is it a dictionary of classes, or a keyword, that a table is made of or updated with? `MODELS.update(small=Small)`"""
-    if not isinstance(display, ast.Dict | ast.keyword):
+    if not isinstance(display, ast.Dict | ast.DictComp | ast.keyword):
         return False
     holder = parents[display]
+    while isinstance(holder, ast.Dict):  # {**{...}}
+        holder = parents[holder]
     if isinstance(display, ast.keyword) and isinstance(holder, ast.Call) and flow.name(holder.func) == "builtins.dict":
         holder = parents[holder]
     tables: list[ast.expr] = []
@@ -204,9 +210,15 @@ def _in_registry(flow: Flow, parents: Mapping[ast.AST, ast.AST], display: ast.AS
     return any(flow.value(table) in flow.registries.tables.values() and flow.value(table) is not ANY for table in tables)
 
 
-def _received(function: Function, given: list[ast.expr | ast.keyword], parent: ast.AST, node: ast.expr) -> bool:
-    """Is an argument of a call that of a parameter, where the flow has it?"""
-    return all(name for _, name in _parameters(function, given, parent, node))
+def _received(
+    flow: Flow, function: Function, given: list[ast.expr | ast.keyword], parent: ast.AST, node: ast.expr
+) -> bool:
+    """Is an argument of a call that of a parameter that holds module classes alone, where the flow has it?"""
+    return all(_holds_class(flow, definition, name) for definition, name in _parameters(function, given, parent, node))
+
+
+def _holds_class(flow: Flow, function: ast.AST, name: str) -> bool:
+    return isinstance(flow.env.get((flow.source_of[function].module, function, name)), ClassValue)
 
 
 def _parameters(
@@ -261,7 +273,7 @@ def _held_by_parameter(flow: Flow, arguments: ast.arguments, node: ast.expr) -> 
     if not isinstance(function, ast.FunctionDef):
         return False
     name = next(name for name, default in flow_classes.defaults(function) if default is node)
-    return isinstance(flow.env.get((source.module, function, name)), ClassValue)
+    return _holds_class(flow, function, name)
 
 
 def _looked_up(flow: Flow, table: ast.Dict) -> bool:
@@ -289,14 +301,15 @@ def _looked_up(flow: Flow, table: ast.Dict) -> bool:
     return found
 
 
-def _escaped(context: FileContext, flow: Flow, node: ast.expr, value: ClassValue) -> None:
+def _escaped(context: FileContext, flow: Flow, node: ast.expr, value: ClassValue, compared: frozenset[str]) -> None:
     if len(value.qualnames) != 1:
         return
     (qualname,) = value.qualnames
     plan = flow.plan.module_class(qualname)
     if plan is None or plan.outcome is not Outcome.NATIVE:
         return
-    _unsized(context, plan, node)
+    if not stand_ins.write(context, node, plan, compared):
+        _unsized(context, plan, node)
 
 
 def _derived_here(context: FileContext, flow: Flow, node: ast.ClassDef) -> None:

@@ -8,16 +8,26 @@ import pytest
 from nnx_migrate.migrate.pipeline import migrate_project
 from nnx_migrate.migrate.source import SourceFile
 
+# Where a class stands for itself no more, as something may construct it unseen; what is made there is run.
+STANDS_IN = {
+    "a dictionary": "models = {'mlp': MLP}\nmade = [m(3) for m in models.values()]\n",
+    "a list": "models = [MLP, functools.partial(MLP, features=2)]\nmade = [m(3) if m == MLP else m() for m in models]\n",
+    "an unknown function": "import operator\nmade = [operator.call(MLP, 3)]\n",
+    "a partial in a container": "models = [functools.partial(MLP, 3)]\nmade = [m() for m in models]\n",
+    "arguments that a function hands on": "def make(*given):\n    return given[0](3)\nmade = [make(MLP)]\n",
+    "a tuple that a function goes through": "def all(models):\n    return [m(3) for m in models]\nmade = all((MLP, MLP))\n",
+    "a tuple that a function hands on": "def of(models):\n    a, b = models\n    c, d = map(lambda m: m(2), models)\n"
+    "    return [a(3), b(3), c, d]\nmade = of((MLP, MLP))\n",
+    "a default beside something unknown": "import operator\ndef of(model=MLP):\n    return model(3)\n"
+    "made = [of(operator.itemgetter('mlp')(dict(mlp=MLP))), of()]\n",
+    "options of a constructor": "class Trainer:\n    def __init__(self, **options):\n        self.options = options\n"
+    "made = [Trainer(model=MLP).options['model'](3)]\n",
+    "a class that is derived, checked and read": "models = [MLP]\nmade = [m(3) for m in models]\none = models[0]\n"
+    "class Own(one):\n    pass\n"
+    "said = [one.__name__, isinstance(made[0], one), one == MLP, issubclass(Own, one), {MLP: 1}[one], str(one)]\n",
+}
 ESCAPES = {
-    "a dictionary": "models = {'mlp': MLP}\n",
-    "a list": "models = [MLP]\n",
-    "an unknown function": "import somewhere\nsomewhere.register(MLP)\n",
-    "a partial in a container": "models = [functools.partial(MLP, 3)]\n",
-    "arguments that a function hands on": "def make(*given):\n    return given[0](3)\nmodel = make(MLP)\n",
-    "a tuple that a function goes through": "def all_of(models):\n    return [m(3) for m in models]\nall_of((MLP, MLP))\n",
-    "a tuple that a function hands on": "import somewhere\ndef of(models):\n    a, b = models\n"
-    "    somewhere.register(models)\n    return a(3), b(3)\nof((MLP, MLP))\n",
-    "a default beside something unknown": "import somewhere\ndef of(model=MLP):\n    return model(3)\nof(somewhere.other)\n",
+    "a class that is compared by identity": "models = [MLP]\nmade = [m(3) if m is MLP else None for m in models]\n",
     "a class of a module that goes by a parameter": "def of(models):\n    return models.MLP(3)\n",
     "a class of a module by a computed name": "import importlib\nmodel = importlib.import_module(name).MLP(3)\n",
     "a class that a function derives, with a field": "def of(base):\n    class Own(base):\n        n: int = 1\n"
@@ -28,8 +38,6 @@ ESCAPES = {
     "        def act(self, x):\n            return nn.relu(self(x))\n    return Own\nmodel = of(MLP)(3)\n",
     "a class that a function derives, which reads more": "def of(base):\n    class Own(base):\n"
     "        def act(self, x):\n            return self(x) * self.width\n    return Own\nmodel = of(MLP)(3)\n",
-    "options of a constructor": "class Trainer:\n    def __init__(self, **options):\n        self.options = options\n"
-    "Trainer(model=MLP)\n",
 }
 WIDE = """from flax import linen as nn
 
@@ -66,6 +74,18 @@ def test_a_class_that_escapes(kit, name: str) -> None:
     assert "NNX604" in done.codes
     assert "TODO(nnx-migrate): NNX604 MLP is an nnx.Module now" in done.after
     assert "in_features, rngs" in done.after
+
+
+@pytest.mark.parametrize("name", STANDS_IN)
+def test_a_class_that_something_stands_in_for(kit, name: str) -> None:
+    program = STANDS_IN[name] + "x = jnp.ones((2, 5))\nshapes = []\nfor model in made:\n"
+    program += "    v = model.init(jax.random.key(0), x)\n"
+    program += "    shapes += [jax.tree.map(jnp.shape, v), model.apply(v, x).shape]\n"
+    done = kit.migrate(program, kit.MLP)
+    assert "NNX604" not in done.codes and "linen_parity.FunctionalClass(" in done.after, done.after
+    before, after = done.both()
+    assert before["shapes"] and before["shapes"] == after["shapes"]
+    assert before.get("said") == after.get("said")
 
 
 @pytest.mark.parametrize("name", FINE)

@@ -1,0 +1,60 @@
+"""Classes that go where their constructor may be called unseen: `MODELS = {"small": Small, "wide": lambda: Wide(64)}`.
+
+Such code knows nothing of sizes and `rngs`. It is given a `linen_parity.FunctionalClass` in the place of the class, of
+which a call makes a `Functional`; for everything else it is the class. Only `is` can tell the two apart: a class that a
+program compares by it is left and marked.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from ...context import FileContext
+from ...linen.flow.flow import Flow
+from ...linen.flow.flow_values import ClassValue
+from ...plan import ClassPlan, call_names
+from . import adapter
+from .components import names_in
+
+
+def write(context: FileContext, node: ast.expr, plan: ClassPlan, compared: frozenset[str]) -> bool:
+    """Write a stand-in for the class; False where there is none. `compared`: see `by_identity`."""
+    if plan.qualname in compared or not names_in(plan.added_arguments) <= call_names(plan):
+        return False
+    if isinstance(context.source.parents[node], ast.MatchClass | ast.FormattedValue) or _is_type(context, node):
+        return False
+    said = adapter.options((plan,), context)
+    context.insert(context.span(node).start, f"{context.parity('FunctionalClass')}(", code="NNX603", order=-1)
+    context.insert(context.span(node).end, f"{said and f', {said}'})", code="NNX603")
+    name = plan.qualname.rpartition(".")[2]
+    context.report(
+        node,
+        "NNX603",
+        f"{name} goes where its constructor may be called unseen: what such a call makes is a `Functional`",
+        help="A `FunctionalClass` stands for it there, which gives it its sizes. With `rngs` it makes the module itself.",
+    )
+    return True
+
+
+def by_identity(flow: Flow) -> frozenset[str]:
+    """The classes that something is compared with by `is`."""
+    found: set[str] = set()
+    for node in flow.source_of:
+        if isinstance(node, ast.Compare) and any(isinstance(op, ast.Is | ast.IsNot) for op in node.ops):
+            for side in (node.left, *node.comparators):
+                value = flow.value(side)
+                found |= value.qualnames if isinstance(value, ClassValue) else set()
+    return frozenset(found)
+
+
+def _is_type(context: FileContext, node: ast.expr) -> bool:
+    """`Union[Small, Wide]`, `typing.cast(Small, x)`"""
+    around = context.source.parents[node]
+    while isinstance(around, ast.Tuple | ast.List | ast.BinOp):
+        around = context.source.parents[around]
+    if isinstance(around, ast.Call):
+        return (context.source.names.qualname(around.func) or "").startswith("typing.")
+    return isinstance(around, ast.Subscript | ast.arg | ast.AnnAssign | ast.FunctionDef)
+
+
+__all__ = ["by_identity", "write"]
