@@ -213,8 +213,9 @@ with jax.set_mesh(mesh):
         "A loop that is left as it is works on a Functional, pure init and apply of the NNX class.",
         what="`Model(...)` becomes `Functional(Model, ..., sizes=...)` where it is constructed. `Functional` is "
         "generated into linen_parity.py: `init`, `init_with_output`, `apply`, `bind` and `clone` with Linen's "
-        "arguments, over dictionaries with Linen's keys. Where a class goes to a container or a function that may construct it "
-        "unseen, a `FunctionalClass` of the same file stands for it: what it makes is a `Functional`, with `rngs` the module.",
+        "arguments, over dictionaries with Linen's keys. Where a class goes to a container or a function that may "
+        "construct it unseen, a `FunctionalClass` of the same file stands for it: what it makes is a `Functional`, and "
+        "the module itself with `rngs`.",
         why="Code that hands variables around, replicates, freezes, flattens or serializes them keeps its meaning.",
         how_sure="By construction; outputs, gradients, updates and captured intermediates are compared with Linen's "
         "in the tests. Random values of dropout differ, as Linen and NNX derive keys differently.",
@@ -288,11 +289,12 @@ for _ in range(3):
         "NNX604",
         "module-class-goes-where-no-call-is-seen",
         "A migrated class is handed to something that may construct it with Linen's arguments.",
-        what="Leaves the code and marks it: a class under a decorator that puts it where nothing tells what is taken out, a "
-        "class that is compared by `is` or whose sizes its inputs do not tell, where it goes to a container or an unknown "
-        "function (others have a `FunctionalClass` stand for them there, NNX603), one that is taken with getattr (of a module "
-        "that `importlib` imports, too); and a Linen layer that a method of a plain object gives to a migrated class (`return "
-        "nn.Fp8DotGeneralOp`), or that a function makes when it is called (`activation=lambda x: nn.relu(nn.LayerNorm()(x))`).",
+        what="Leaves the code and marks it: a class under a decorator that puts it where nothing tells what is taken "
+        "out, a class that is compared by `is` or whose sizes its inputs do not tell, where it goes to a container or an "
+        "unknown function (others have a `FunctionalClass` stand for them there, NNX603), one that is taken with getattr "
+        "(of a module that `importlib` imports, too); and a Linen layer that a method of a plain object gives to a "
+        "migrated class (`return nn.Fp8DotGeneralOp`), or that a function makes when it is called "
+        "(`activation=lambda x: nn.relu(nn.LayerNorm()(x))`).",
         why="The NNX class needs its input sizes and rngs, and the call that must give them cannot be found. A Linen layer "
         "fails where an NNX module calls it.",
         how_sure="diagnostic only",

@@ -80,8 +80,8 @@ def _put(source: SourceFile, table: str) -> list[ast.expr]:
 def _is_registry(functions: FunctionCalls, source: SourceFile, table: str) -> bool:
     """Does a decorator of a module class put it there: `def register(cls): TABLE[cls.__name__] = cls; return cls`?"""
     fillers: set[ast.AST] = set()
-    for node in of_kind(source.tree, ast.Assign):
-        if isinstance(node.value, ast.Name) and any(_is_item(source, target, table) for target in node.targets):
+    for node in source.by_kind.get(ast.Assign, ()):
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Name) and any(_is_item(source, target, table) for target in node.targets):
             around = source.names.binding_scope(node.value.id, node.value)
             if isinstance(around, ast.FunctionDef) and node.value.id in parameters(around):
                 fillers.update([around, *source.ancestors(around)])
