@@ -81,7 +81,8 @@ def _is_registry(functions: FunctionCalls, source: SourceFile, table: str) -> bo
     """Does a decorator of a module class put it there: `def register(cls): TABLE[cls.__name__] = cls; return cls`?"""
     fillers: set[ast.AST] = set()
     for node in source.by_kind.get(ast.Assign, ()):
-        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Name) and any(_is_item(source, target, table) for target in node.targets):
+        assert isinstance(node, ast.Assign)
+        if isinstance(node.value, ast.Name) and any(_is_item(source, target, table) for target in node.targets):
             around = source.names.binding_scope(node.value.id, node.value)
             if isinstance(around, ast.FunctionDef) and node.value.id in parameters(around):
                 fillers.update([around, *source.ancestors(around)])

@@ -82,13 +82,18 @@ def losses(name):
   model = Head(make(name))
   x = jnp.sin(jnp.arange(2 * 4 * 4 * 3.0)).reshape(2, 4, 4, 3)
   params = model.init(jax.random.key(0), x)["params"]
-  tx = optax.adam(0.1)
+  tx = optax.sgd(0.1)
   opt_state = tx.init(params)
-  said = [float(make(name).apply({"params": params["encoder"]}, x).sum())]
-  for _ in range(3):
+
+  @jax.jit
+  def step(params, opt_state):
     loss, grads = jax.value_and_grad(lambda p: (model.apply({"params": p}, x) ** 2).mean())(params)
     updates, opt_state = tx.update(grads, opt_state, params)
-    params = optax.apply_updates(params, updates)
+    return loss, optax.apply_updates(params, updates), opt_state
+
+  said = [float(make(name).apply({"params": params["encoder"]}, x).sum())]
+  for _ in range(2):
+    loss, params, opt_state = step(params, opt_state)
     said.append(float(loss))
   return said
 
