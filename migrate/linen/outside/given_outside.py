@@ -41,7 +41,7 @@ _Defaults = Callable[[str], Mapping[str, tuple[SourceFile, ast.Call]]]  # class 
 class GivenOutside:
     """What classes are given outside of modules."""
 
-    refused: Mapping[str, str]  # class → where it is given a module that is no template, and why that is none
+    refused: dict[str, str]  # class → where it is given a module that is no template, and why that is none
     templates: dict[str, Mapping[str, tuple[Template, ...]]]  # class → field → what it is given, for all other classes
     nothing: frozenset[tuple[str, str]]  # the classes and fields that are given None
     takers: Mapping[Template, frozenset[str]]  # the classes that a module is handed to

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from ...catalog import layers
 from ...source import SourceFile
@@ -39,14 +39,45 @@ def learn(project: Project, analyser: Analyser) -> None:
     for source, call in reader.constructions():
         reader.read(source, call)
     for root in [model for model in analyser.classes if not model.bases]:
-        for name, names in handed.fields(analyser, root).items():
-            analyser.given_outside.handed[name] = names
-            analyser.later.add(name)
-            analyser.given_outside.templates.pop(name, None)
+        _hand(analyser, handed.fields(analyser, root))
     for target, fields in analyser.given_outside.templates.items():
         for field, templates in fields.items():
             for template in templates:
                 analyser.takes(target, field, reader.kind(template))
+
+
+def _hand(analyser: Analyser, fields: Mapping[str, frozenset[str]]) -> None:
+    for name, names in fields.items():
+        analyser.given_outside.handed[name] = names
+        analyser.later.add(name)
+        analyser.given_outside.templates.pop(name, None)
+
+
+def hand_over(analyser: Analyser, names: Iterable[str]) -> bool:
+    """Let classes that could not make modules of the factories they were to be given take the modules as they are, where they
+    do no more than call them: `Head(Wide(8) if big else Small())`. With them all that are given one of these. Was there any?
+    """
+    given, changed = analyser.given_outside, False
+    for name in names:
+        concerned, before = set[str](), {name}
+        while before != concerned:
+            concerned = before
+            shared = [t for n in concerned for held in given.templates.get(n, {}).values() for t in held]
+            before = concerned.union(*(given.takers[t] for t in shared))
+        families = [model.mro() for n in concerned if (model := analyser.classes.get(n)) is not None]
+        roots = {m.qualname: m for family in families for m in family if not m.bases}
+        given.refused.update(dict.fromkeys(concerned - given.refused.keys(), "it is handed over as it is"))
+        found = {k: v for root in roots.values() for k, v in handed.fields(analyser, root).items()}
+        if concerned <= found.keys():
+            changed = True
+            _hand(analyser, found)
+            for one in found:
+                analyser.given.pop(one, None)
+                analyser.conflicts.pop(one, None)
+        else:
+            for one in concerned:
+                given.refused.pop(one)
+    return changed
 
 
 class _Reader:

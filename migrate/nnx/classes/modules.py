@@ -125,6 +125,10 @@ def decide(
             analyser.wanted_sizes.update(other.wanted)
             _execute_all(analyser, asked)
             continue
+        if outside.hand_over(analyser, [n for n in reasons if n not in given and analyser.templates(n)]):
+            reasons = dict(given)
+            _execute_all(analyser, asked)
+            continue
         if call_fields.keep(analyser, reasons):  # what they hold decides more than their calls can say
             reasons = dict(given)
             _execute_all(analyser, asked)

@@ -539,11 +539,6 @@ def run():
 
 # Those that stay Linen, where the others are made when they are first called.
 STAYS = {
-    "a field without a default that may be none",
-    "a layer with a function that NNX's has not",
-    "a layer and a class",
     "one that the calls of a loop are given",
     "by a mapping that has it",
-    "a parameter that is None, but under a condition",
-    "by modules, too",
 }
