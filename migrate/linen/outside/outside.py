@@ -54,8 +54,8 @@ def _hand(analyser: Analyser, fields: Mapping[str, frozenset[str]]) -> None:
 
 
 def hand_over(analyser: Analyser, names: Iterable[str]) -> bool:
-    """Let classes that could not make modules of the factories they were to be given take the modules as they are, where they
-    do no more than call them: `Head(Wide(8) if big else Small())`. With them all that are given one of these. Was there any?
+    """Let classes that could not make modules of the factories they were to be given take the modules as they are, where
+    they do no more than call them: `Head(Wide(8) if big else Small())`. With them all that are given one of these. Any?
     """
     given, changed = analyser.given_outside, False
     for name in names:

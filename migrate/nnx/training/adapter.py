@@ -207,7 +207,8 @@ def _wrap(
     end = context.span(site).end - 1
     last = max((context.span(g).end for g in given), default=0)
     own_words = ("sizes", "create", "late", "updated", "modes")  # of Functional itself
-    bound = any(keyword.arg in own_words for keyword in site.keywords)
+    fields = {field for plan in plans for field in plan.fields} if any(k.arg is None for k in site.keywords) else set()
+    bound = any(word in own_words for word in (*fields, *(keyword.arg for keyword in site.keywords)))
     lead = first_on_its_line(text, opening + 1, end) if given and not bound else ""
     opened = f"{context.name('functools.partial')}(" if bound else lead
     context.insert(function.start, f"{name}({opened}", code="NNX603", order=-1)

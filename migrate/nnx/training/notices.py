@@ -20,7 +20,10 @@ from ...source import SourceFile
 from ...trees import subtree
 from . import adapter, sequences, stand_ins
 
-_NO_CALL = (ast.Attribute, ast.ClassDef, ast.AnnAssign, ast.arg, ast.FunctionDef, ast.Subscript, ast.Compare)
+_NO_CALL = (
+    *(ast.Attribute, ast.ClassDef, ast.AnnAssign, ast.arg, ast.FunctionDef, ast.Subscript, ast.Compare, ast.MatchClass),
+    ast.FormattedValue,
+)
 _CHECKS = {
     *("isinstance", "issubclass", "type", "super", "getattr", "hasattr", "setattr", "delattr", "print", "repr", "str", "id"),
     *("hash", "callable", "dir", "vars"),
@@ -144,7 +147,7 @@ def _escapes(flow: Flow, node: ast.expr) -> bool:
     """Does the class go where its constructor may be called unseen?"""
     parents = flow.source_of[node].parents
     parent = parents[node]
-    if isinstance(parent, _NO_CALL) or not flow.plan.handed_over.isdisjoint((node, parent)):
+    if isinstance(parent, _NO_CALL) or not flow.plan.handed_over.isdisjoint((node, parent)) or _is_type(flow, node):
         return False
     if isinstance(parent, ast.Tuple | ast.List) and isinstance(flow.value(node), ClassValue) and _unpacked(flow, parent):
         return False
@@ -154,8 +157,6 @@ def _escapes(flow: Flow, node: ast.expr) -> bool:
         return False
     if isinstance(parent, ast.Dict):
         return not _looked_up(flow, parent)
-    if isinstance(parent, ast.BinOp):  # an annotation: Model | None
-        return False
     if isinstance(parent, ast.Assign):
         return not all(isinstance(flow.value(target), ClassValue) for target in parent.targets)
     if isinstance(parent, ast.Return):
@@ -179,6 +180,19 @@ def _escapes(flow: Flow, node: ast.expr) -> bool:
         function = taken if isinstance(taken, Function) else flow_classes.constructor(flow, call)
         return function is None or not _received(flow, function, [*call.args[bound:], *call.keywords], parent, node)
     return True
+
+
+def _is_type(flow: Flow, node: ast.expr) -> bool:
+    """`Tuple[Small, Wide]`, `Small | None`, `typing.cast(Small, x)`"""
+    source = flow.source_of[node]
+    around = source.parents[node]
+    if isinstance(around, ast.BinOp):
+        return True
+    while isinstance(around, ast.Tuple | ast.List | ast.BinOp):
+        around = source.parents[around]
+    if isinstance(around, ast.Call):
+        return (flow.name(around.func) or "").startswith("typing.")
+    return isinstance(around, ast.Subscript | ast.arg)
 
 
 def _called_where_returned(flow: Flow, statement: ast.Return) -> bool:

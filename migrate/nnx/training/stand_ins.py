@@ -21,8 +21,6 @@ def write(context: FileContext, node: ast.expr, plan: ClassPlan, compared: froze
     """Write a stand-in for the class; False where there is none. `compared`: see `by_identity`."""
     if plan.qualname in compared or not names_in(plan.added_arguments) <= call_names(plan):
         return False
-    if isinstance(context.source.parents[node], ast.MatchClass | ast.FormattedValue) or _is_type(context, node):
-        return False
     said = adapter.options((plan,), context)
     context.insert(context.span(node).start, f"{context.parity('FunctionalClass')}(", code="NNX603", order=-1)
     context.insert(context.span(node).end, f"{said and f', {said}'})", code="NNX603")
@@ -45,16 +43,6 @@ def by_identity(flow: Flow) -> frozenset[str]:
                 value = flow.value(side)
                 found |= value.qualnames if isinstance(value, ClassValue) else set()
     return frozenset(found)
-
-
-def _is_type(context: FileContext, node: ast.expr) -> bool:
-    """`Union[Small, Wide]`, `typing.cast(Small, x)`"""
-    around = context.source.parents[node]
-    while isinstance(around, ast.Tuple | ast.List | ast.BinOp):
-        around = context.source.parents[around]
-    if isinstance(around, ast.Call):
-        return (context.source.names.qualname(around.func) or "").startswith("typing.")
-    return isinstance(around, ast.Subscript | ast.arg | ast.AnnAssign | ast.FunctionDef)
 
 
 __all__ = ["by_identity", "write"]

@@ -239,8 +239,8 @@ def test_variables_of_a_checkpoint_are_enough_for_one_of_them(sides: Any) -> Non
     (linen, _, keywords, calls), (native, *_) = (side["unshared"]() for side in sides)
     variables = linen.init(jax.random.key(1), **keywords)
     native = native.clone()
-    for known in [key for key in type(native).known if key == native]:
-        del type(native).known[known]
+    for known in [key for key in type(native)._known if key == native]:
+        del type(native)._known[known]
     for given, named in calls:
         np.testing.assert_array_equal(native.apply(variables, *given, **named), linen.apply(variables, *given, **named))
 
@@ -262,7 +262,7 @@ def test_what_is_not_called_keeps_its_statistics(initialized: bool, sides: Any) 
 def test_a_checkpoint_fills_a_module_that_is_made_by_hand(name: str, sides: Any) -> None:
     (linen, args, keywords, calls), (functional, *_) = (side[name]() for side in sides)
     variables = linen.init(jax.random.key(1), *args, **keywords)
-    model = functional.create(*functional.args, call_example=(args, keywords), rngs=nnx.Rngs(0), **functional.kwargs)
+    model = functional._create(*functional._args, call_example=(args, keywords), rngs=nnx.Rngs(0), **functional._kwargs)
     compat.from_linen(variables, model)
     for given, named in calls:
         np.testing.assert_array_equal(model(*given, **named), linen.apply(variables, *given, **named))

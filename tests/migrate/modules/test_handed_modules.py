@@ -404,8 +404,8 @@ def test_what_is_handed_over_computes_the_same_under_the_same_keys(name: str, si
 def test_variables_of_a_checkpoint_are_enough(name: str, sides: Any) -> None:
     (linen, args, keywords, calls), (native, *_) = (side[_name(MODELS[name])]() for side in sides)
     variables = linen.init(jax.random.key(1), *args, **keywords)
-    for known in [key for key in type(native).known if key == native]:
-        del type(native).known[known]
+    for known in [key for key in type(native)._known if key == native]:
+        del type(native)._known[known]
     given, named = calls[0]
     np.testing.assert_array_equal(native.apply(variables, *given, **named), linen.apply(variables, *given, **named))
 

@@ -51,3 +51,47 @@ def test_it_is_constructed_with_its_own_arguments_and_its_sizes(function: str) -
     key, x = jax.random.key(0), jnp.ones((2, 4))
     wanted, got = (jax.tree.leaves(getattr(side, function)(key, x)) for side in (old, new))
     assert [np.shape(leaf) for leaf in wanted] == [np.shape(leaf) for leaf in got]
+
+
+NAMED = """import jax
+import jax.numpy as jnp
+from flax import linen as nn
+
+
+class Net(nn.Module):
+  args: dict
+  sizes: tuple = (3, 2)
+  late: int = 7
+  cache: str = "c"
+  updated: float = 0.5
+  known: int = 3
+  modes: str = "m"
+  identity: bool = False
+  create: float = 1.5
+  kwargs: tuple = ()
+  @nn.compact
+  def __call__(self, x):
+    for n in self.sizes:
+      x = nn.Dense(n, kernel_init=nn.initializers.constant(0.1))(x) * self.updated
+    return x + self.late
+
+
+def run(**options):
+  x = jnp.sin(jnp.arange(12.0)).reshape(2, 6)
+  net = Net({"lr": 0.1}, **options)
+  variables = net.init(jax.random.key(0), x)
+  kept = [variables]
+  read = [net.args, net.sizes, net.late, net.cache, net.updated, net.known, net.modes, net.identity, net.create, net.kwargs]
+  return [str(read), net.clone(late=2).late, float(net.apply(variables, x).sum()), len(jax.tree.leaves(kept))]
+"""
+
+
+def test_fields_are_read_that_have_names_of_the_functional_s_own() -> None:
+    result = migrate_project([SourceFile.parse(Path("m.py"), "m", NAMED)])
+    for path, content in result.created.items():
+        module(path.stem, content)
+    after = result.files[0].after
+    assert after is not None and "linen_parity.Functional(" in after
+    old, new = module("named_linen", NAMED), module("named_nnx", after)
+    for options in ({}, {"sizes": (4, 2), "late": 1}):
+        assert old.run(**options) == new.run(**options)

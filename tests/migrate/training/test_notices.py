@@ -62,6 +62,9 @@ FINE = {
     "an annotation": "def f(model: MLP, other: MLP | None = None) -> MLP: ...\n",
     "the constructor of a base": "class Trainer:\n    def __init__(self, cls):\n        self.model = cls(3)\n"
     "class Own(Trainer):\n    pass\nOwn(MLP)\n",
+    "an annotation of several": "import typing\ndef f() -> typing.Tuple[int, MLP]: ...\nkind = typing.Union[MLP, None]\n",
+    "a pattern": "def f(m):\n    match m:\n        case MLP():\n            return 1\n",
+    "a text": "said = f'{MLP}'\n",
     "a method": "method = MLP.__call__\n",
     "a class that a function derives, with methods": "def of(base):\n    class Own(base):\n"
     "        def act(self, x):\n            return self(x)\n    return Own\nmodel = of(MLP)(3)\n",

@@ -177,3 +177,56 @@ def test_tables_that_are_joined(tmp_path: Path, zoo: str, count: int, stands_in:
     before, now = run(tmp_path / "before", texts), run(tmp_path / "after", after)
     assert len(before) == count
     assert now == [pytest.approx(one, rel=1e-6) for one in before]
+
+
+CHOSEN = {
+    "branches": """def make(name):
+  if name == "conv":
+    return ConvEncoder(depth=2)
+  return DenseEncoder((3,))
+""",
+    "a variable": """def make(name):
+  if name == "conv":
+    encoder = ConvEncoder(3)
+  elif name == "dense":
+    encoder = DenseEncoder((3, 2))
+  else:
+    raise ValueError(name)
+  return encoder
+""",
+    "an expression": """def make(name):
+  return ConvEncoder() if name == "conv" else DenseEncoder((4,))
+""",
+    "a pattern": """def make(name):
+  match name:
+    case "conv":
+      return ConvEncoder()
+    case _:
+      return DenseEncoder((2,))
+""",
+    "a class and its options": """def make(name):
+  cls, options = (ConvEncoder, {"filters": 3}) if name == "conv" else (DenseEncoder, {"sizes": (2,)})
+  return cls(**options)
+""",
+    "another package's function": """import operator
+
+def make(name):
+  return operator.getitem({"conv": ConvEncoder, "dense": lambda: DenseEncoder((2,))}, name)()
+""",
+}
+
+
+@pytest.mark.parametrize("name", CHOSEN)
+def test_modules_that_are_chosen(tmp_path: Path, name: str) -> None:
+    start, end = TRAIN.index("def make"), TRAIN.index("def losses")
+    train = f"{TRAIN[:start]}{CHOSEN[name]}\n{TRAIN[end:]}".replace("import ramp", "import ConvEncoder, ramp")
+    train = train.replace("from zoo import encoders", "encoders = ['conv', 'dense']")
+    train = train.replace("class Head", "from dense import DenseEncoder\n\nclass Head")
+    texts = {"conv.py": CONV, "dense.py": DENSE, "train.py": train}
+    result = migrate_project([SourceFile.parse(Path(name), name[:-3], text) for name, text in texts.items()])
+    assert {plan.outcome.value for plan in result.classes} == {"native"}
+    after = {file.path.name: file.after or file.before for file in result.files}
+    after.update({path.name: text for path, text in result.created.items()})
+    before, now = run(tmp_path / "before", texts), run(tmp_path / "after", after)
+    assert len(before) == 2 and before[0] != before[1]
+    assert now == [pytest.approx(one, rel=1e-6) for one in before]
