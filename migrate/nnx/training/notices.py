@@ -28,6 +28,7 @@ _CHECKS = {
     *("isinstance", "issubclass", "type", "super", "getattr", "hasattr", "setattr", "delattr", "print", "repr", "str", "id"),
     *("hash", "callable", "dir", "vars"),
 }  # which construct nothing
+_OF_DATACLASSES = {"__annotations__", "__dataclass_fields__", "__signature__"}
 _NAMESPACES = {"globals", "locals"}
 # What to do where Linen is given a native module: of its class and what it is given to.
 _AGAIN = "Write {} in the call itself and run again, so that {} is given a Linen copy of it."
@@ -147,6 +148,8 @@ def _escapes(flow: Flow, node: ast.expr) -> bool:
     """Does the class go where its constructor may be called unseen?"""
     parents = flow.source_of[node].parents
     parent = parents[node]
+    if isinstance(parent, ast.Attribute) and _reads_field(flow, node, parent):
+        return True
     if isinstance(parent, _NO_CALL) or not flow.plan.handed_over.isdisjoint((node, parent)) or _is_type(flow, node):
         return False
     if isinstance(parent, ast.Tuple | ast.List) and isinstance(flow.value(node), ClassValue) and _unpacked(flow, parent):
@@ -180,6 +183,15 @@ def _escapes(flow: Flow, node: ast.expr) -> bool:
         function = taken if isinstance(taken, Function) else flow_classes.constructor(flow, call)
         return function is None or not _received(flow, function, [*call.args[bound:], *call.keywords], parent, node)
     return True
+
+
+def _reads_field(flow: Flow, node: ast.expr, read: ast.Attribute) -> bool:
+    """`Encoder.width`, of a field, and `Encoder.__dataclass_fields__`, which the NNX class has not"""
+    value = flow.value(node)
+    plans = [flow.plan.classes[name] for name in value.qualnames] if isinstance(value, ClassValue) else []
+    return isinstance(read.ctx, ast.Load) and (
+        read.attr in _OF_DATACLASSES or any(read.attr in plan.fields for plan in plans)
+    )
 
 
 def _is_type(flow: Flow, node: ast.expr) -> bool:

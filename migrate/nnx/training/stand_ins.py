@@ -21,6 +21,10 @@ def write(context: FileContext, node: ast.expr, plan: ClassPlan, compared: froze
     """Write a stand-in for the class; False where there is none. `compared`: see `by_identity`."""
     if plan.qualname in compared or not names_in(plan.added_arguments) <= call_names(plan):
         return False
+    parents = context.source.parents
+    if isinstance(parents[node], ast.Tuple) and isinstance(call := parents[parents[node]], ast.Call):
+        if isinstance(call.func, ast.Name) and call.func.id == "type":  # a base of `type("Own", (Base,), {})`
+            return False
     said = adapter.options((plan,), context)
     context.insert(context.span(node).start, f"{context.parity('FunctionalClass')}(", code="NNX603", order=-1)
     context.insert(context.span(node).end, f"{said and f', {said}'})", code="NNX603")
@@ -35,13 +39,17 @@ def write(context: FileContext, node: ast.expr, plan: ClassPlan, compared: froze
 
 
 def by_identity(flow: Flow) -> frozenset[str]:
-    """The classes that something is compared with by `is`."""
+    """The classes that something is compared with by `is`, in modules or outside of them."""
     found: set[str] = set()
-    for node in flow.source_of:
-        if isinstance(node, ast.Compare) and any(isinstance(op, ast.Is | ast.IsNot) for op in node.ops):
-            for side in (node.left, *node.comparators):
-                value = flow.value(side)
-                found |= value.qualnames if isinstance(value, ClassValue) else set()
+    for source in flow.project.files.values():
+        for node in source.by_kind.get(ast.Compare, ()):
+            assert isinstance(node, ast.Compare)
+            if any(isinstance(op, ast.Is | ast.IsNot) for op in node.ops):
+                sides = [side for side in (node.left, *node.comparators) if isinstance(side, ast.Name | ast.Attribute)]
+                for side in sides:
+                    value = flow.value(side)
+                    found |= value.qualnames if isinstance(value, ClassValue) else set()
+                    found.add(flow.project.qualname(source, side) or "")
     return frozenset(found)
 
 

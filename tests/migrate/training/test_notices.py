@@ -27,6 +27,7 @@ STANDS_IN = {
     "said = [one.__name__, isinstance(made[0], one), one == MLP, issubclass(Own, one), {MLP: 1}[one], str(one)]\n",
 }
 ESCAPES = {
+    "a base of a class that is made on the spot": "Own = type('Own', (MLP,), {})\nmodel = Own(3)\n",
     "a class that is compared by identity": "models = [MLP]\nmade = [m(3) if m is MLP else None for m in models]\n",
     "a class of a module that goes by a parameter": "def of(models):\n    return models.MLP(3)\n",
     "a class of a module by a computed name": "import importlib\nmodel = importlib.import_module(name).MLP(3)\n",
@@ -89,6 +90,28 @@ def test_a_class_that_something_stands_in_for(kit, name: str) -> None:
     before, after = done.both()
     assert before["shapes"] and before["shapes"] == after["shapes"]
     assert before.get("said") == after.get("said")
+
+
+REFLECTED = """import dataclasses
+import inspect
+options = {"features": 5, "rate": 0.1, "name": None}
+found = (
+    {f.name for f in dataclasses.fields(MLP)}, set(inspect.signature(MLP).parameters), set(MLP.__annotations__),
+    set(MLP.__dataclass_fields__), set(inspect.getfullargspec(MLP).args),
+)
+said = [sorted(k for k in options if k in names and k != "name") for names in found]
+x = jnp.ones((2, 5))
+shapes = []
+for kept in said:
+    model = MLP(**{k: options[k] for k in kept})
+    shapes.append(jax.tree.map(jnp.shape, model.init(jax.random.key(0), x)))
+"""
+
+
+def test_the_fields_of_a_class_that_something_stands_in_for(kit) -> None:
+    """What a program keeps of its options, as the class has them for fields: it would keep none, in silence."""
+    before, after = kit.migrate(REFLECTED, kit.MLP).both()
+    assert before["said"] == after["said"] and before["shapes"] == after["shapes"]
 
 
 @pytest.mark.parametrize("name", FINE)
