@@ -211,7 +211,9 @@ CHOSEN = {
     "another package's function": """import operator
 
 def make(name):
-  return operator.getitem({"conv": ConvEncoder, "dense": lambda: DenseEncoder((2,))}, name)()
+  made = operator.getitem({"conv": ConvEncoder, "dense": lambda **k: DenseEncoder((2,), **k)}, name)(name="enc_" + name)
+  assert made.name == "enc_" + name and ConvEncoder().name is None
+  return made
 """,
 }
 
