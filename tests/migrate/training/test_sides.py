@@ -101,7 +101,7 @@ OTHERS = {
     "state_made_of_params_that_are_read_again": "NNX602",
     "apply_handed_beside_params": "NNX601",
     "apply_bound_to_the_loss_by_keyword": "NNX602",
-    "factories_out_of_tables": "NNX601",
+    "factories_out_of_tables": "NNX601 NNX603",
     "lambdas_out_of_tables": "NNX603",
     "factories_among_other_keywords": "NNX602",
     "a_bound_model_and_its_parts_taken_out": "NNX603",
