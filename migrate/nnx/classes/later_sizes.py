@@ -377,7 +377,8 @@ def _class(text: ClassText, site: Site) -> tuple[Parts, list[str], list[str]]:
         names = {n.id for n in subtree(ast.parse(argument.origin, mode="eval")) if isinstance(n, ast.Name)}
         if names <= others.keys():
             if not argument.whole:
-                given_trees.check(text, site, names, dict(zip(parameters, call.args)) | dict(call.keywords))
+                values = dict(zip(parameters, call.args)) | dict(call.keywords)
+                given_trees.check(text, site, argument.origin, names, values)
             read |= names
             said = re.sub(r"(?<![\w.])[A-Za-z_]\w*", lambda m: others.get(m[0], m[0]), argument.origin)
             added.append((argument.name, said))
