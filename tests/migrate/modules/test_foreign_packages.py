@@ -285,3 +285,19 @@ def test_parts_of_the_same_program_are_not_wrapped(tmp_path: Path) -> None:
     assert [str(c.outcome) for c in migrate_project([sibling]).classes] == ["bridged"]
     of_package = SourceFile.parse(tmp_path / "otherblocks" / "m.py", "otherblocks.m", text)
     assert [str(c.outcome) for c in migrate_project([of_package]).classes] == ["bridged"]
+
+
+def test_what_a_file_imports_from_a_package_of_its_own_name_is_no_class_of_the_project() -> None:
+    program = """
+from flax import linen as nn
+from net.parts import Block
+
+class M(nn.Module):
+  def setup(self):
+    self.block = Block(3)
+  def __call__(self, x):
+    return self.block(x)
+"""
+    result = migrate_project([SourceFile.parse(Path("net.py"), "net", program)])
+    (plan,) = result.classes
+    assert (str(plan.outcome), plan.code) == ("bridged", "NNX138"), plan.reason
