@@ -300,7 +300,8 @@ def test_a_folder_above_all_files_is_the_head_of_their_imports(tmp_path: Path) -
 
 def test_a_file_called_as_the_folder_around_its_package_hides_none_of_it(tmp_path: Path) -> None:
     """`from net.models.parts import Block` in `net/models/net.py`, where no folder has an `__init__.py`."""
-    files = [tmp_path / "net" / name for name in ("train.py", "models/net.py", "models/parts.py", "models/base.py", "utils.py")]
+    stems = ("train", "models/net", "models/parts", "models/base", "utils")
+    files = [tmp_path / "net" / f"{stem}.py" for stem in stems]
     for file in files:
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text("")

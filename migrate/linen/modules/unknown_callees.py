@@ -241,6 +241,10 @@ def _of_files(project: Any, qualname: str) -> bool:
     return False
 
 
+def _is_stored(node: ast.AST, name: str) -> bool:
+    return isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Store)
+
+
 def _is_only_imported_from_itself(source: SourceFile, name: str) -> bool:
     """Says a file a name only where it imports from a package of its own name: `from net.parts import Block` in `net.py`?"""
     own = f"{source.module}."
@@ -249,9 +253,7 @@ def _is_only_imported_from_itself(source: SourceFile, name: str) -> bool:
             bound = [(local, dotted) for local, dotted in source.names.bindings(node) if local == name]
             if any(not dotted.startswith(own) for _, dotted in bound) or any(alias.name == "*" for alias in node.names):
                 return False
-        elif name in (getattr(node, "name", None), getattr(node, "value", None)):
-            return False
-        elif isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Store):
+        elif name in (getattr(node, "name", None), getattr(node, "value", None)) or _is_stored(node, name):
             return False
     return any(dotted.startswith(own) for dotted in source.names.imports.values())
 
