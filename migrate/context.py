@@ -53,6 +53,7 @@ class FileContext:
         self.todos: list[tuple[int, str]] = []  # (offset of a statement's line, comment text)
         self.touched_names: set[str] = set()
         self.variable_types: dict[str, str] = {}  # collection → what its Variable type is called in this file
+        self.gone: set[str] = set()  # dotted names that the project does not have any more
         self.parity_parts: set[str] = set()  # helpers of the generated linen_parity module that the new text uses
 
     # names -----------------------------------------------------------------------------------------------------

@@ -259,7 +259,7 @@ def _finish(context: FileContext, keep: frozenset[str]) -> FileResult:
     try:
         text = context.edits.render()
         if text != source.text or context.new_imports:
-            known = with_imports(source, text, context.new_imports, keep=keep)
+            known = with_imports(source, text, context.new_imports, keep=keep, gone=context.gone)
             text = shortened(source, quoted(source, simplified(source, known.text)), known)
             text = without_left_over(source, text)
     except (Conflict, SyntaxError, RecursionError) as error:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import dataclasses
 import os
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 # What an import means although a file of that name lies in the package.
@@ -120,6 +120,8 @@ class _Resolver:
             def resolve(dotted: str) -> str:
                 if dotted not in cache:
                     beside = self._within(own, dotted.split(".")) if scripts else None
+                    if beside is not None and self._rest(beside) > 1:
+                        beside = self._resolve(dotted, root) or beside
                     found = beside or self._resolve(dotted, root) or self._inside(dotted, root, own)
                     if found is None and (scripts or own == root):
                         found = self._elsewhere(dotted.split("."))
@@ -143,21 +145,34 @@ class _Resolver:
         return None
 
     def _resolve(self, dotted: str, directory: Path) -> str | None:
+        """The module that a name leads to, from the nearest directory outwards.
+
+        `net.parts.Block` is not what `net/net.py` beside the file has, where a folder further out has it.
+        """
         parts = dotted.split(".")
+        nearest: str | None = None
+        for found in self._outwards(parts, directory):
+            if found is not None and self._rest(found) <= 1:
+                return found
+            nearest = nearest or found
+        return nearest
+
+    def _outwards(self, parts: list[str], directory: Path) -> Iterator[str | None]:
         for base in (directory, *directory.parents):
             first = base / parts[0]
             if first in self.modules or first in self.directories:
-                found = self._within(base, parts)
-                if found is not None:
-                    return found
+                yield self._within(base, parts)
             source_root = base / "src"
             if source_root / parts[0] in self.modules:
-                found = self._within(source_root, parts)
-                if found is not None:
-                    return found
+                yield self._within(source_root, parts)
             if base == self.top:
                 break
-        return self._above(parts)
+        yield self._above(parts)
+
+    def _rest(self, dotted: str) -> int:
+        """How many parts of a name stand behind the module that it leads to."""
+        parts = dotted.split(".")
+        return next((n for n in range(len(parts)) if ".".join(parts[: len(parts) - n]) in self.names), len(parts))
 
     def _above(self, parts: list[str]) -> str | None:
         """What an import says from a folder above all files: `nets.norms` of files that lie in a folder `nets`."""

@@ -8,7 +8,8 @@ is another class's looks its ids up as the layer does. `match` is `if` where its
 that a scan leaves alone stands around the scanned function. What a plain dataclass gives a class stands in it, and what
 a base's `setup` makes for derived classes alone in theirs. A subclass of a layer has the layer within. An attribute that
 is one name or another in Linen by a field is two. A list of modules that a loop makes in its header has a name, and an
-item that is called apart from the others stands apart. A list of modules that `map` calls is a comprehension's.
+item that is called apart from the others stands apart. A list of modules that `map` calls is a comprehension's. Functions
+of `setup` that call modules are methods.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from .broadcast_arguments import with_flags_around
 from .callees import NotInlined, is_class, read_elsewhere
 from .dataclass_bases import with_own_fields
 from .drawn_keys import with_keys_in_place
+from .functions_of_setup import with_methods
 from .layer_text import looked_up
 from .layers_within import with_layer_within
 from .lists_in_calls import with_named_lists
@@ -71,7 +73,9 @@ _PLAINER = (
 def other_form(project: Project, source: SourceFile, name: str) -> SourceFile:
     """`source` with the `setup` of the class `name` in its plainest form; raises NotInlined where that is the one it has."""
     rewrites: tuple[Callable[[Project, SourceFile, ast.ClassDef, ast.FunctionDef], str | None], ...]
-    rewrites = (_held_class, _filled_dict, _tuple_of_modules, _numbered, with_own_attributes, at_the_call, looked_up)
+    rewrites = (
+        _held_class, _filled_dict, _tuple_of_modules, _numbered, with_own_attributes, with_methods, at_the_call, looked_up,
+    )  # fmt: skip
     before = source
     for plainer in _PLAINER:
         while isinstance(found := source.names.definitions.get(name), ast.ClassDef):

@@ -29,7 +29,7 @@ def with_own_attributes(project: Project, source: SourceFile, model: ast.ClassDe
     """The file with such an attribute as two; None where there is none."""
     fields = {s.target.id for s in model.body if isinstance(s, ast.AnnAssign) and isinstance(s.target, ast.Name)}
     for branch in setup.body:
-        if not isinstance(branch, ast.If) or not _asks_fields(branch.test, fields):
+        if not isinstance(branch, ast.If) or not asks_fields(branch.test, fields):
             continue
         sides = [_made(project, source, part) for part in (branch.body, branch.orelse)]
         for attribute in sides[0].keys() & sides[1].keys():
@@ -39,7 +39,7 @@ def with_own_attributes(project: Project, source: SourceFile, model: ast.ClassDe
     return None
 
 
-def _asks_fields(test: ast.expr, fields: set[str]) -> bool:
+def asks_fields(test: ast.expr, fields: set[str]) -> bool:
     """Is a condition the same whenever it is asked: one of fields and constants alone?"""
     if not all(isinstance(node, _QUESTIONS) for node in subtree(test)):
         return False

@@ -331,8 +331,9 @@ RULES = (
         "NNX176",
         "family-not-native",
         "a base class is not native, or a subclass of which no Linen copy of this base can be kept",
-        "The reason of the other class is named. A base whose subclasses stay Linen becomes native all the same, where a "
-        "Linen copy of it can be kept for them (NNX178).",
+        "The reason of the other class is named; it may be of a package that is not migrated, where this one does what "
+        "Linen modules do (`@nn.compact`, modules in `setup`). A base whose subclasses stay Linen becomes native all the "
+        "same, where a Linen copy of it can be kept for them (NNX178).",
         "An NNX class cannot inherit from a Linen one, nor a Linen class from an NNX one.",
         "settle the other class; this one follows by itself.",
     ),

@@ -298,6 +298,24 @@ def test_a_folder_above_all_files_is_the_head_of_their_imports(tmp_path: Path) -
     assert names[tmp_path / "x/jax/models/net.py"].resolve("jax.nn.layers") == "jax.nn.layers"  # as installed
 
 
+def test_a_file_called_as_the_folder_around_its_package_hides_none_of_it(tmp_path: Path) -> None:
+    """`from net.models.parts import Block` in `net/models/net.py`, where no folder has an `__init__.py`."""
+    stems = ("train", "models/net", "models/parts", "models/base", "utils")
+    files = [tmp_path / "net" / f"{stem}.py" for stem in stems]
+    for file in files:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text("")
+    names = module_names(files)
+    inside = names[files[1]].resolve
+    assert inside is not None
+    assert inside("net.models.parts.Block") == f"{names[files[2]].name}.Block"
+    assert inside("net.models.base") == names[files[3]].name
+    assert inside("net.utils.size") == f"{names[files[4]].name}.size"
+    assert inside("net.Own") == f"{names[files[1]].name}.Own"  # what the file itself has
+    outside = names[files[0]].resolve
+    assert outside is not None and outside("net.models.net.Net") == f"{names[files[1]].name}.Net"
+
+
 def test_two_packages_of_one_name(tmp_path: Path) -> None:
     names = names_in(tmp_path, "a/core/__init__.py", "a/core/net.py", "b/core/__init__.py", "b/core/net.py", "b/go.py")
     assert names["a/core/net.py"] == "a.core.net" and names["b/core/net.py"] == "b.core.net"

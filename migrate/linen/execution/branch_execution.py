@@ -79,7 +79,9 @@ def run_if(run: Execution, node: ast.If, rest: Sequence[ast.stmt], env: Env, ret
     if inner is not None:
         return run_if(run, inner, rest, env, returned)
     left_open = run.analyser.split.get(node)
-    inside = nested_conditions.apart(run, node, env) if localized is None and not text and left_open is None else None
+    inside = nested_conditions.apart(run, node, rest, env) if localized is None and not text and left_open is None else None
+    if inside is not None and inside.orelse and not node.orelse:  # with what stands behind it
+        return run_if(run, inside, (), env, returned)[0], True
     if inside is not None:
         return run_if(run, inside, rest, env, returned)
     asks_sizes = localized is None and any(_asks_sizes(part, env) for part in left_open or [node.test])
@@ -413,6 +415,7 @@ def merge_envs(
             found = stand_ins.of_argument(left, right, sides) or _merge_tracked(
                 run, name, a_side, b_side, then, orelse, calltime, sides
             )
+            found = stand_ins.without_absent(found, left, right, sides)
             if found.static and name in dependencies_of(found.value) and env.is_taken(name):
                 found = Abs(Unknown(name), False, found.flags)  # the constructor has another variable of that name
             known = under_step(found.value, left.value, right.value, sides)
@@ -530,7 +533,7 @@ def merge_tracked(run: Execution, a: Abs, b: Abs, then: Block, orelse: Block, si
         return Abs(Tup(tuple(items), one.kind), False, a.flags | b.flags)
     if not (isinstance(a.value, Array) and isinstance(b.value, Array)):
         return None
-    return _merge_tracked(run, "", a, b, then, orelse, False, sides)
+    return stand_ins.without_absent(_merge_tracked(run, "", a, b, then, orelse, False, sides), a, b, sides)
 
 
 def _tracked_shape(run: Execution, a: Shape, b: Shape, then: Block, orelse: Block) -> Lead | None:

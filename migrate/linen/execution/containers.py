@@ -29,6 +29,7 @@ from ..values.sites import (
     ModuleField,
     NumberList,
     Repeated,
+    Site,
     SomeItems,
     Static,
     Table,
@@ -58,6 +59,8 @@ _KEYS = {"flax.linen.PARTITION_NAME": Const("partition_name")}  # constants of F
 
 class Containers(Evaluation):
     """The part of an `Execution` that evaluates containers."""
+
+    picked_from: set[Site]  # modules of lists and dicts of which items are taken
 
     def _eval_Tuple(self, node: ast.Tuple | ast.List, env: Any) -> Abs:
         items: list[Value] = []
@@ -119,11 +122,14 @@ class Containers(Evaluation):
             return base
         if isinstance(value, bundles.Bundle):
             return Abs(bundles.index(value, key.value), False, flags)
+        if isinstance(value, chains.Chain | Tup | Table):
+            self.picked_from.update(self.modules_in(value))
         if isinstance(value, chains.Chain):
             return Abs(chains.item(self, value, key.value), static, flags)
         if isinstance(value, Repeated):
             if isinstance(key.value, Slice):
-                return Abs(value.sliced(key.value), static, flags)
+                kept = chains.without_last(self, value, env) if chains.is_all_but_one(key.value) else None
+                return Abs(kept or value.sliced(key.value), static, flags)
             some = value.in_some_passes
             return Abs(Unknown("an item of a list") if some else value.element, static and not some, flags)
         if isinstance(value, Table):

@@ -158,7 +158,7 @@ class Execution(LoopExecution):
         self.loop_depths: list[int] = []
         self.passes: list[Pass] = []  # of loops, as they are followed on trial
         self.before_last: dict[str, tuple[str, frozenset[Site]]] = {}  # see `all_but_last`
-        self.last_called: set[str] = set()
+        self.last_called, self.picked_from = set(), set()
         self.optional_arguments: set[str] = set()  # array arguments that may be None
         self.evaluated: dict[ast.AST, Abs] = {}
         self.first_draws: dict[ast.AST, str] = {}  # calls of `make_rng` in first values of variables → stream

@@ -65,6 +65,7 @@ class LoopExecution(Expressions):
     running_loops: list[ast.AST]  # loops that are being followed, outermost first
     loop_depths: list[int]  # how many conditions stand around each of them
     passes: list[last_pass.Pass]
+    last_called: set[str]  # see `all_but_last`
     loose: set[str]
     closed: dict[str, Dim]
     all_carried: dict[Site, list[tuple[str, Dim, Dim]]]
@@ -311,7 +312,8 @@ class LoopExecution(Expressions):
                 first, after = dim_at(start.names[name].value, index), inner.get(name)
                 following = dim_at(after.value, index) if after is not None else None
                 own = list_items.part_with(item, iterator)
-                sliced = any(isinstance(n, ast.Slice) for n in subtree(own))
+                whole = over is not None and isinstance(over.value, Repeated) and not over.value.part
+                sliced = not whole and any(isinstance(n, ast.Slice) for n in subtree(own))
                 reason = ""
                 if (sliced and not short) or (not ordered and not list_items.in_order(self, item, own)):
                     reason = "a list whose sizes change is not called in its order"

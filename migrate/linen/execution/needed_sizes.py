@@ -45,11 +45,13 @@ def needed_sizes(analyser: Any, run: Any) -> Needed | None:
     """What everything that an execution makes takes its sizes from; None where that is not clear."""
     found: set[tuple[str, int]] = set()
     for site in run.sites:
-        if site.kind == "rng" or site.lazy or site.target in _NO_SIZE or site.method in run.for_derived:
+        if site.kind == "rng" or site.lazy or site.method in run.for_derived:
             continue
         if any(b.localized is None and b.text is None and isinstance(b.abs.value, Function) for b in site.bound.values()):
             return None  # an initializer that a function makes from what the layer is called with
-        sizes = _of_class(analyser, run, site) if site.kind == "class" else _of_site(site)
+        sizes: list[Dim | None] | None = []
+        if site.target not in _NO_SIZE:
+            sizes = _of_class(analyser, run, site) if site.kind == "class" else _of_site(site)
         given = [dim for bound in site.bound.values() if bound.localized is not None for dim in said_by(bound.localized)]
         here = inputs_of([*sizes, *given]) if sizes is not None else None  # as `nn.Dense(x.shape[1])` has it
         if here is None:

@@ -47,21 +47,24 @@ def nested(run: Any, node: ast.If, env: Any) -> ast.If | None:
     return body[0] if isinstance(body[0], ast.If) else None
 
 
-def apart(run: Any, node: ast.If, env: Any) -> ast.If | None:
+def apart(run: Any, node: ast.If, rest: Sequence[ast.stmt], env: Any) -> ast.If | None:
     """A condition on the call with what fields and sizes decide asked once more inside, so that the constructor can ask it.
 
     if self.head and train:            if self.head and train:
       x = nn.Dense(4)(x)                 if self.head:
                                            x = nn.Dense(4)(x)
 
-    Of `or` it is the other side that asks: neither holds there. None where nothing can be asked by itself.
+    Of `or` it is the other side that asks: neither holds there. `rest`, what stands behind the condition, is that side where
+    the first one returns. None where nothing can be asked by itself.
     """
     test = node.test
     if not isinstance(test, ast.BoolOp) or run.in_setup or run.apart:
         return None
     both = isinstance(test.op, ast.And)
-    side = node.body if both else node.orelse
-    if not side or any(isinstance(n, _LEAVES_LOOPS) for n in subtree(node)) or any(not _is_plain(n) for n in subtree(test)):
+    behind = not both and not node.orelse and isinstance(node.body[-1], ast.Return)
+    side = node.body if both else list(rest) if behind else node.orelse
+    inside = [n for statement in (node, *(side if behind else ())) for n in subtree(statement)]
+    if not side or any(isinstance(n, _LEAVES_LOOPS) for n in inside) or any(not _is_plain(n) for n in subtree(test)):
         return None
     known: ast.If | None = run.analyser.nested.get(node)
     if known is not None:

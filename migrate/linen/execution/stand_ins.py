@@ -27,6 +27,22 @@ def of_argument(a: Abs, b: Abs, sides: tuple[Step, Step] | None) -> Abs | None:
     return None
 
 
+def without_absent(found: Abs, a: Abs, b: Abs, sides: tuple[Step, Step] | None) -> Abs:
+    """What both sides of a condition give, without a width that an argument says which is not there on the other side.
+
+    `if mask is not None: h = h * mask` gives no width to an `h` of which none is known: without a mask there is none.
+    """
+    question = asked(sides[0].text) if sides is not None else None
+    value, widths = found.value, [v.shape.dim(-1) for v in (a.value, b.value) if isinstance(v, Array)]
+    if question is None or len(widths) < 2 or None not in widths or not isinstance(value, Array) or not value.shape.dims:
+        return found
+    *others, said = value.shape.dims
+    if said is None or not any(atom.kind == "input" and atom.args[0] == question[0] for atom in said.atoms()):
+        return found
+    unknown = dataclasses.replace(value.shape, dims=(*others, None))
+    return dataclasses.replace(found, value=dataclasses.replace(value, shape=unknown))
+
+
 def _is_plain(value: Value) -> bool:
     """Are these parts arrays, of which none may be something else?"""
     if not isinstance(value, Bundle | Tup):
@@ -39,4 +55,4 @@ def _is_part(value: Value) -> bool:
     return isinstance(value, Array | Unknown) or value == Const(None) or _is_plain(value)
 
 
-__all__ = ["of_argument"]
+__all__ = ["of_argument", "without_absent"]

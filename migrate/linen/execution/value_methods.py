@@ -154,10 +154,13 @@ def _reordered(run: Any, node: ast.Call, func: ast.Attribute, base: Abs, env: An
             items = list(value.items)
             taken = items.pop(index)
             new = Tup(tuple(items), value.kind)
+    elif func.attr == "pop" and once and isinstance(place, Int) and place.dim.value == -1:
+        new = chains.without_last(run, value, env) or new
+    left = Abs(new, base.static and new is value, base.flags)
     if isinstance(func.value, ast.Name):
-        _rebind(run, func.value, Abs(new, False, base.flags), env)
+        _rebind(run, func.value, left, env)
     elif isinstance(func.value, ast.Attribute) and isinstance(func.value.value, ast.Name):
-        run.attributes[func.value.attr] = Abs(new, False, base.flags)
+        run.attributes[func.value.attr] = left
     return Abs(taken if func.attr == "pop" else Const(None), False, base.flags | arguments.flags)
 
 

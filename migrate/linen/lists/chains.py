@@ -18,10 +18,11 @@ from typing import Any
 
 from ...frozen import frozen
 from ...trees import subtree
+from ..shapes.shape_keeping import keeps_shape
 from ..values.environment import Env
 from ..values.presence import Step, step_of
 from ..values.sites import Abs, Function, Module, Repeated
-from ..values.values import Global, Int, Slice, Tup, Unknown, Value
+from ..values.values import Array, Global, Int, Shape, Slice, Tup, Unknown, Value
 from .conditional_items import Sometimes, counted, filled, run_items
 
 
@@ -201,14 +202,13 @@ def item(run: Any, value: Chain, key: Value) -> Value:
         return Unknown("an item of a list")
     if not all(isinstance(part, Repeated) or part is old for part, old in zip(parts, value.parts)):
         return Unknown("an item of a list")
-    first, last = (not isinstance(value.parts[end], Repeated | Sometimes) for end in (0, -1))
     if isinstance(key, Slice) and key.step is None:
         start = key.start.dim.value if isinstance(key.start, Int) else 0 if key.start is None else None
         stop = key.stop.dim.value if isinstance(key.stop, Int) else 0 if key.stop is None else None
-        if (start, stop) == (1, 0) and first:
-            return joined(value.parts[1:])
-        if (start, stop) == (0, -1) and last:
-            return joined(value.parts[:-1])
+        if start is not None and stop is not None and start >= 0 >= stop and start - stop < len(value.parts):
+            end = len(value.parts) + stop
+            if not any(isinstance(part, Repeated | Sometimes) for part in (*value.parts[:start], *value.parts[end:])):
+                return joined(value.parts[start:end])
     return Unknown("an item of a list")
 
 
@@ -217,10 +217,39 @@ def listed(run: Any, iterator: ast.expr, iterated: Abs) -> tuple[Value, bool] | 
     counted = is_enumerated(iterator)
     inner = iterator.args[0] if isinstance(iterator, ast.Call) and counted and len(iterator.args) == 1 else iterator
     value = run.evaluated[inner].value if inner is not iterator and inner in run.evaluated else iterated.value
-    if isinstance(value, Chain) or (isinstance(value, Repeated) and (isinstance(value.element, Cycle) or value.under)):
+    several = isinstance(value, Repeated) and (isinstance(value.element, Cycle) or value.under or _is_cut(run, inner))
+    if isinstance(value, Chain) or (several and parts_of(value) is not None):
         return value, counted
     together = _zipped(run, inner)
     return (together, counted) if together is not None else None
+
+
+def without_last(run: Any, value: Value, env: Env) -> Value | None:
+    """A list without its last item, a function that changes no shape and that every pass appends behind its modules:
+
+        for width in self.widths:
+          layers += [nn.Dense(width), nn.relu]
+        nn.Sequential(layers[:-1])
+
+    Sizes are those along the whole list. None for anything else.
+    """
+    if not isinstance(value, Repeated) or not isinstance(value.element, Cycle) or parts_of(value) is None or value.under:
+        return None
+    *before, last = value.element.items
+    if not before or not keeps_shape(run, last, Array(Shape.unknown()), env):
+        return None
+    return value
+
+
+def is_all_but_one(key: Slice) -> bool:
+    """`[:-1]`"""
+    return key.start is None and key.step is None and isinstance(key.stop, Int) and key.stop.dim.value == -1
+
+
+def _is_cut(run: Any, node: ast.expr) -> bool:
+    """Is it what is left of such a list without its ends: `layers[:-1]`, behind which a single item stands?"""
+    cut = isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice) and node.value in run.evaluated
+    return cut and isinstance(node, ast.Subscript) and isinstance(run.evaluated[node.value].value, Chain)
 
 
 def is_enumerated(iterator: ast.expr) -> bool:
@@ -299,6 +328,7 @@ __all__ = [
     "Cycle",
     "appended",
     "extended",
+    "is_all_but_one",
     "is_enumerated",
     "item",
     "joined",
@@ -308,4 +338,5 @@ __all__ = [
     "repeated",
     "run_through",
     "sequence",
+    "without_last",
 ]

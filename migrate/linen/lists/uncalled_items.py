@@ -18,6 +18,7 @@ from ..project.classes import Method
 from ..values.arguments import stored_names
 from ..values.jumps import left_early
 from ..values.sites import Repeated, Site, Unmigratable
+from .chains import Cycle
 from .left_out import is_last, left_out
 from .list_items import Passes
 from .loop_counters import body_of, counter_of
@@ -30,6 +31,11 @@ def check(run: Any) -> None:
             _check_reached(run, site)
         elif site.loops and not site.in_setup and site.calls and site.target != "flax.linen.Dropout":
             _check_picked(run, site)
+    for site in run.sites:
+        own = site.kind == "class" and not (site.held or site.passed or site.adopted or site.lifted or site.through)
+        if own and site in run.picked_from and site.call is None and not site.calls:
+            reason = "of a list or dict some items are called, and Linen makes no variables for the others"
+            raise Unmigratable("NNX157", reason, site.node)
     setup: Method | None = run.model.method("setup")
     for name, bound in run.attributes.items():
         listed = bound.value
@@ -38,6 +44,8 @@ def check(run: Any) -> None:
         made: list[Site] = [s for s in run.modules_in(listed) if s.in_setup and len(s.loops) == 1 and s.call is not None]
         made = [s for s in made if s.target != "flax.linen.Dropout" and not isinstance(s.renders.get("passes"), Passes)]
         parts = _parts(run, name, setup, made[0]) if made else None
+        if parts and ":-1" in parts and isinstance(listed.element, Cycle) and not run.holds_module(listed.element.items[-1]):
+            continue  # what that leaves out is a function
         count = listed.count.value if listed.count is not None else None
         if parts and not (_covered(parts) if count is None else _covered_of(parts, count)):
             said = " and ".join(sorted(f"`{name}[{part}]`" for part in parts))

@@ -29,7 +29,7 @@ from ..values.late_makes import called_late
 from ..values.mapped_axes import drop_axes, handed_on, insert_axes, mapped_size
 from ..values.merging import Choice, Either, merge_by
 from ..values.nothing_made import GivesBack
-from ..values.presence import Step, merged_call
+from ..values.presence import Step, merged_call, through_another
 from ..values.sites import (
     Abs,
     BoundArg,
@@ -322,11 +322,12 @@ def _member_result(
 ) -> Value:
     """What one of the modules or functions that a layer holds gives."""
     if isinstance(member, Module):
-        record = _with_carry(run, layer, member.site, record)
-        if member.site.call is None or member.site.renders.get("method") == INITIAL_CARRY:
-            member.site.call = record
-            member.site.renders["method"] = "__call__"
-        return module_output(run, member.site, "__call__", record)
+        record, site = _with_carry(run, layer, member.site, record), member.site
+        first = site.call is None or site.renders.get("method") == INITIAL_CARRY
+        through_another(run, site, record)
+        if first:
+            site.call, site.renders["method"] = record, "__call__"
+        return module_output(run, site, "__call__", record)
     if isinstance(member, Function):
         return invoke(run, Abs(member), record.args)
     if isinstance(member, Global):
@@ -467,7 +468,9 @@ def invoke(run: Any, function: Abs, values: Sequence[Value]) -> Value:
         found = found.function
     if isinstance(found, Module):
         record = CallRecord(tuple(values), {})
-        if found.site.call is None:
+        first = found.site.call is None
+        through_another(run, found.site, record)
+        if first:
             found.site.call = record
         return module_output(run, found.site, "__call__", record)
     if isinstance(found, Global):

@@ -18,6 +18,7 @@ from ...catalog import layers
 from ..lifted.lifting import variable_axis
 from ..values.dims import Dim
 from ..values.merging import Either, members
+from ..values.presence import through_another
 from ..values.replacing import replace_dims
 from ..values.sites import Abs, BoundArg, CallRecord, Factory, Function, Module, Repeated, Site, Static, Unmigratable
 from ..values.values import Array, Const, Global, Int, Tup, Unknown, Value
@@ -218,11 +219,16 @@ def tell_giver(run: Any, site: Site, called: Execution, substitution: Any, calle
         if held.site.call is None or bound is None or taken_apart(bound.abs.value) is not None:
             continue
         for module in members(bound.abs.value):
-            if module.site.call is None and module.site.target == held.site.target:
-                _told(run, module.site, held.site, substitution, caller)
-            elif module.site.target == held.site.target and handed_keywords.FROM_CALLER in held.site.renders:
+            if module.site.target != held.site.target:
+                continue
+            first = module.site.call is None
+            if not first and handed_keywords.FROM_CALLER in held.site.renders:
                 again = caller.given_on(run, module.site, held.site, _replaced(held.site, substitution))
                 handed_keywords.check_again(module.site, again)
+                continue
+            through_another(run, module.site, _replaced(held.site, substitution))
+            if first:
+                _told(run, module.site, held.site, substitution, caller)
 
 
 def passes_lists(site: Site) -> bool:
@@ -252,8 +258,11 @@ def tell_giver_of_items(run: Any, site: Site, called: Execution, substitution: A
             _told(run, given.element.site, sites[0], substitution, caller)
         elif isinstance(given, Tup):
             for item, inner in zip(given.items, sites, strict=True):
-                if isinstance(item, Module) and item.site.call is None and inner.call is not None:
-                    _told(run, item.site, inner, substitution, caller)
+                if isinstance(item, Module) and inner.call is not None:
+                    told = item.site.call is not None
+                    through_another(run, item.site, _replaced(inner, substitution))
+                    if not told:
+                        _told(run, item.site, inner, substitution, caller)
 
 
 def _same_call(a: CallRecord, b: CallRecord) -> bool:

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from ...source import SourceFile
 from ...trees import subtree
 from ..shapes.shape_keeping import names_activation
 from ..values.sites import Static, Unmigratable
@@ -234,9 +235,27 @@ def _of_files(project: Any, qualname: str) -> bool:
             return False
         if qualname in project.files:
             source = project.files[qualname]
-            return not name or name in source.words or (source.is_package and is_there(source.path.parent, name))
+            said = name in source.words and not _is_only_imported_from_itself(source, name)
+            return not name or said or (source.is_package and is_there(source.path.parent, name))
         qualname, _, name = qualname.rpartition(".")
     return False
+
+
+def _is_stored(node: ast.AST, name: str) -> bool:
+    return isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Store)
+
+
+def _is_only_imported_from_itself(source: SourceFile, name: str) -> bool:
+    """Says a file a name only where it imports from a package of its own name: `from net.parts import Block` in `net.py`?"""
+    own = f"{source.module}."
+    for node in source.nodes:
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            bound = [(local, dotted) for local, dotted in source.names.bindings(node) if local == name]
+            if any(not dotted.startswith(own) for _, dotted in bound) or any(alias.name == "*" for alias in node.names):
+                return False
+        elif name in (getattr(node, "name", None), getattr(node, "value", None)) or _is_stored(node, name):
+            return False
+    return any(dotted.startswith(own) for dotted in source.names.imports.values())
 
 
 def unknown_base(project: Any, qualname: str, seen: frozenset[str] = frozenset()) -> str | None:

@@ -83,6 +83,7 @@ class Project:
                     self.aliases[f"{module}.{local}"] = target
         self._star_aliases()
         self._complete = True
+        self.unseen_bases: dict[str, str] = {}  # modules by what they do, and the class of another package they derive from
         self.linen_classes: dict[str, ClassInfo] = self._find_classes()
         self._said: dict[str, bool] = {}  # answers of `linen_says`
         self._said_anywhere: dict[str, bool] = {}  # and of `says`
@@ -334,9 +335,32 @@ class Project:
                 if name not in linen and any(self._is_linen(b, linen) for b in info.bases)
             }
             if not found:
+                found = {name for name, info in candidates.items() if name not in linen and self._acts_as_one(info, linen)}
+            if not found:
                 break
             linen |= found
         return {name: info for name, info in candidates.items() if name in linen}
+
+    @functools.cached_property
+    def _tops(self) -> frozenset[str]:
+        """The first names of the project's own modules, and of packages whose classes are no Linen modules."""
+        own = {name.partition(".")[0] for name in self.files}
+        return frozenset(own | sys.stdlib_module_names | {"flax", "jax", "typing_extensions"})
+
+    def _acts_as_one(self, info: ClassInfo, linen: set[str]) -> bool:
+        """Does a class derive from one of a package that is not seen, and do what Linen modules alone do?"""
+        unseen = [base for base in info.bases if "." in base and base.partition(".")[0] not in self._tops]
+        methods = {s.name: s for s in info.node.body if isinstance(s, ast.FunctionDef)}
+        if not unseen or "__call__" not in methods:
+            return False
+        marks = [self.qualname(info.source, d) for method in methods.values() for d in method.decorator_list]
+        setup = methods.get("setup")
+        if setup is not None and len(setup.args.args) == 1 and "__init__" not in methods:
+            made = [s.value.func for s in subtree(setup) if isinstance(s, ast.Assign) and isinstance(s.value, ast.Call)]
+            marks += ["flax.linen.compact" for f in made if self._is_linen(self.qualname(info.source, f) or "", linen)]
+        if "flax.linen.compact" in marks:
+            self.unseen_bases[info.qualname] = unseen[0]
+        return "flax.linen.compact" in marks
 
     def _plausible_classes(self) -> list[tuple[SourceFile, ast.ClassDef]]:
         """Classes that could be Linen modules: those of files that say flax or import something of it from the project,

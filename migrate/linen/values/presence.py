@@ -193,6 +193,14 @@ def merged_call(site: Site, path: Sequence[Step], record: CallRecord, method: An
         site.renders["uneven"] = site.renders.get("uneven", frozenset()) | uneven
 
 
+def through_another(run: Any, site: Site, record: CallRecord) -> None:
+    """A module is called by what it was handed to: under the conditions of that call."""
+    site.renders["paths"] = (*site.renders.get("paths", ()), tuple(run.path))
+    site.renders["sized"] = (*site.renders.get("sized", ()), tuple(run.sized))
+    called = run.analyser.classes.get(site.target)
+    merged_call(site, run.path, record, called.method("__call__") if called is not None else None)
+
+
 def _given_by_one(call: CallRecord, record: CallRecord, method: Any) -> frozenset[str]:
     """The arguments that one call gives an array for and the other nothing, or None."""
     if method is None:

@@ -387,7 +387,7 @@ class ClassText:
             if field not in self.run.fields:
                 inner = re.match(r"self(?:\.\w+)+", text[match.start() :])
                 field_kinds.check_order(self, field, inner[0].rpartition(".")[2] if inner else attribute)
-                return match[0]
+                return f"self.{setup_names.asked_as(self.run, field + match[2])}" if attribute else match[0]
             if not attribute:
                 return self.field(field)
             return f"{self.field(field)}.{given_modules.attribute(self, self.run, field, attribute.split('.'))}"

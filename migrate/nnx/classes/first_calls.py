@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import ast
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from ...linen.modules import by_sizes
 from ...linen.modules.module_calls import OPEN
 from ...linen.values.presence import Presence
 from ...linen.values.sites import BoundArg, Module, Site
+from ...linen.values.values import Array
 from ...source import SourceFile
 from ...trees import subtree
 from . import called_functions
@@ -23,11 +24,14 @@ _SEQUENTIAL = "flax.linen.Sequential"
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 
 
-def why_not_by_default(run: Execution, node: ast.expr, source: SourceFile, shown: _Shown = None) -> str:
+def why_not_by_default(
+    run: Execution, node: ast.expr, source: SourceFile, shown: _Shown = None, calls: Sequence[ast.expr] = ()
+) -> str:
     """Why a call of the class with its defaults may not reach a call in it; "" where it does.
 
     What shapes decide is decided for all calls: with other shapes there are other variables, in Linen too.
-    `shown`: what else says that a test has the same answer in all calls.
+    `shown`: what else says that a test has the same answer in all calls. `calls`: all calls of what is called, of which the
+    other side of a condition may have one, too.
     """
 
     def known(part: ast.expr) -> bool:
@@ -38,23 +42,58 @@ def why_not_by_default(run: Execution, node: ast.expr, source: SourceFile, shown
     method = next((a for a in around if a in own), None)
     if method is None or method not in _reached(run):
         return "its call is not followed"
-    for child, parent in itertools.pairwise(around):
-        if child is method:
-            break
-        test = parent.test if isinstance(parent, ast.If | ast.IfExp | ast.While) else None
-        if test is not None and child is not test and not _is_static(run, test, known):
-            return f"it is called only if `{ast.unparse(test)}`"
-        if isinstance(parent, ast.Try | ast.BoolOp | ast.Match):
-            return "it is called in a `try` or the like"
-        if isinstance(child, ast.FunctionDef | ast.Lambda) and not called_functions.is_called(run, source, child, method):
-            return f"`{getattr(child, 'name', 'lambda')}`, which calls it, may be called later"
-        body = getattr(parent, "body", None)
-        for before in body if isinstance(body, list) and child in body else []:
-            if before is child:
+
+    def why_not(node: ast.expr, block: Sequence[ast.AST] = ()) -> str:
+        """The same, or once the first of some statements is reached, one of which holds the call."""
+        for child, parent in itertools.pairwise([node, *source.ancestors(node)]):
+            if child in block:
+                before = block[: block.index(child)]
+                return "the call may return before" if any(_may_leave(run, b, known) for b in before) else ""
+            if child is method:
                 break
-            if _may_leave(run, before, known):
+            test = parent.test if isinstance(parent, ast.If | ast.IfExp | ast.While) else None
+            if test is not None and child is not test and not _is_static(run, test, known):
+                # What arrays hold a call on shapes cannot answer.
+                other = _other_side(source, parent, child) if not _asks_arrays(run, test) else []
+                inside = [call for call in calls if not {call, *source.ancestors(call)}.isdisjoint(other)]
+                if all(why_not(call, other) for call in inside):
+                    return f"it is called only if `{ast.unparse(test)}`"
+            if isinstance(parent, ast.Try | ast.BoolOp | ast.Match):
+                return "it is called in a `try` or the like"
+            function = child if isinstance(child, ast.FunctionDef | ast.Lambda) else None
+            if function is not None and not called_functions.is_called(run, source, function, method):
+                return f"`{getattr(child, 'name', 'lambda')}`, which calls it, may be called later"
+            sides = [getattr(parent, "body", None), getattr(parent, "orelse", None)]
+            own = [part[: part.index(child)] for part in sides if isinstance(part, list) and child in part]
+            if any(_may_leave(run, statement, known) for statement in itertools.chain(*own)):
                 return "the call may return before"
-    return ""
+        return ""
+
+    return why_not(node)
+
+
+def _asks_arrays(run: Execution, test: ast.expr) -> bool:
+    """Is a condition one of what arrays hold, and not of their shapes?"""
+    shapes = {n.value for n in subtree(test) if isinstance(n, ast.Attribute) and n.attr in ("shape", "ndim", "size")}
+    counted = {n.args[0] for n in subtree(test) if isinstance(n, ast.Call) and ast.unparse(n.func) == "len" and n.args}
+    asked = [n for n in subtree(test) if n in run.evaluated and n not in shapes | counted]
+    return any(isinstance(run.evaluated[n].value, Array) for n in asked)
+
+
+def _other_side(source: SourceFile, condition: ast.AST, side: ast.AST) -> list[ast.AST]:
+    """The statements, or the expression, on the other side of a condition than the one that holds `side`.
+
+    Of a side that returns the other one is what stands behind the condition.
+    """
+    if not isinstance(condition, ast.If | ast.IfExp):
+        return []
+    if isinstance(condition, ast.If) and side in condition.body and not condition.orelse:
+        above = source.parents.get(condition)
+        blocks = [getattr(above, name, None) for name in ("body", "orelse")]
+        block = next((b for b in blocks if isinstance(b, list) and condition in b), [])
+        return block[block.index(condition) + 1 :] if block and isinstance(condition.body[-1], ast.Return) else []
+    sides = [part if isinstance(part, list) else [part] for part in (condition.body, condition.orelse)]
+    return [node for part in sides if side not in part for node in part]
 
 
 def caller(run: Execution, site: Site) -> Site | None:
@@ -180,7 +219,7 @@ def _parts(test: ast.expr) -> Iterator[ast.expr]:
         yield test
 
 
-def _may_leave(run: Execution, statement: ast.stmt, known: Callable[[ast.expr], bool]) -> bool:
+def _may_leave(run: Execution, statement: ast.AST, known: Callable[[ast.expr], bool]) -> bool:
     """Does a statement return, or leave a loop, by what the constructor does not know?"""
     if isinstance(statement, _FUNCTIONS):
         return False

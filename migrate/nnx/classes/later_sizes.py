@@ -12,14 +12,12 @@ something else than one array is given to the constructor as an example: `settle
 from __future__ import annotations
 
 import ast
-import dataclasses
 import functools
 import itertools
 import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ...catalog import layers
 from ...edits import Overlay, Part, Parts, Span
 from ...linen.execution import entry_arguments
 from ...linen.modules import made_later
@@ -30,8 +28,8 @@ from ...linen.modules.made_under_flags import made_under_flags
 from ...linen.outside import handed
 from ...linen.values import shown_by_shapes
 from ...linen.values.presence import whole_argument
-from ...linen.values.sites import CallRecord, Module, Site, Unmigratable
-from ...linen.values.values import Array, Int, Shape, Tup, Unknown, Value
+from ...linen.values.sites import Module, Site, Unmigratable
+from ...linen.values.values import Array, Int, Tup, Value
 from ...linen.values.wrappers import is_wrapper
 from ...plan import AddedArgument
 from ...trees import subtree
@@ -46,6 +44,7 @@ from . import (
     constructions,
     constructor_names,
     first_calls,
+    first_inputs,
     given_trees,
     late_arguments,
     later_stacks,
@@ -233,7 +232,8 @@ def _unfit(text: ClassText, site: Site) -> str:
     if text.model.qualname in text.analyser.given_outside.handed:
         return ""  # it is called as the program first calls it
     node, source, why = first_calls.in_method(text.run, called)
-    why = why or first_calls.why_not_by_default(text.run, node, source)
+    own = [call for call, _, env in called.calls if env.source is source]
+    why = why or first_calls.why_not_by_default(text.run, node, source, calls=own)
     if why and IN_TURN in site.renders:  # of passes that only an example tells
         shown = functools.partial(_is_shown, text, site)
         if not first_calls.why_not_by_default(text.run, node, source, shown):
@@ -281,7 +281,7 @@ def _later(text: ClassText, site: Site) -> Parts:
         parameters = ["rngs", "*args", *bound, "**kwargs"]
         return (f"{text.namer.parity('Later')}(lambda {', '.join(parameters)}: ", *wrapped, ")")
     of_kinds = site.kind == "layer" or site.alternatives or site.choice
-    first = _free(text, next(iter(_parameters(text, site)), "inputs"))
+    first = _free(text, next(iter(first_inputs.parameters(text, site)), "inputs"))
     made = late_arguments.in_terms(later_stacks.member(site), first)
     inner, given, named = (_of_kinds if of_kinds else _class)(text, made)
     told = late_arguments.parameters(site)
@@ -318,41 +318,14 @@ def _of_kinds(text: ClassText, site: Site) -> tuple[Parts, list[str], list[str]]
     """A layer, or one of several kinds of modules, with the sizes of what it is given first, and what that is called."""
     call = site.call
     assert call is not None
-    known = _parameters(text, site)
+    known = first_inputs.parameters(text, site)
     if call.keywords.keys() & set(known[:1]) or len(call.args) > len(known):
         raise Unmigratable("NNX110", "a layer is given its input by name, and its size is not known", site.node)
     names = [_free(text, name) for name in known[: len(call.args)]]
-    lines = constructions.site_lines(text, _called_with(site, names))
+    lines = constructions.site_lines(text, first_inputs.called_with(site, names))
     if lines.before:
         raise Unmigratable("NNX110", "a module that is made of several has an input of unknown size", site.node)
     return lines.expression, names, []
-
-
-def _parameters(text: ClassText, site: Site) -> list[str]:
-    """What a module calls what it is given."""
-    layer = layers.lookup(site.target) if site.kind == "layer" else None
-    if layer is not None:
-        return [p.name for p in layer.call_parameters]
-    model = text.analyser.classes.get(site.target)
-    method = model.method("__call__") if model is not None else None
-    return [p.arg for p in method.positional] if method is not None else []
-
-
-def _called_with(site: Site, names: list[str]) -> Site:
-    """The site, with its first call in terms of that; so are the other kinds."""
-    assert site.call is not None
-    args = tuple(_of_first_call(value, name) for value, name in zip(site.call.args, names))
-    others = tuple(_called_with(other, names) for other in site.alternatives)
-    return dataclasses.replace(site, call=CallRecord(args, site.call.keywords), alternatives=others)
-
-
-def _of_first_call(value: Value, said: str) -> Value:
-    """What an argument of the first call is, in terms of that."""
-    if isinstance(value, Tup) and value.items:
-        return Tup(tuple(_of_first_call(item, f"{said}[{i}]") for i, item in enumerate(value.items)), value.kind)
-    if isinstance(value, Array) or type(value) is Unknown:
-        return Array(Shape.argument(f"={said}.shape"))
-    return value
 
 
 def _class(text: ClassText, site: Site) -> tuple[Parts, list[str], list[str]]:
@@ -377,7 +350,8 @@ def _class(text: ClassText, site: Site) -> tuple[Parts, list[str], list[str]]:
         names = {n.id for n in subtree(ast.parse(argument.origin, mode="eval")) if isinstance(n, ast.Name)}
         if names <= others.keys():
             if not argument.whole:
-                given_trees.check(text, site, names, dict(zip(parameters, call.args)) | dict(call.keywords))
+                values = dict(zip(parameters, call.args)) | dict(call.keywords)
+                given_trees.check(text, site, argument.origin, names, values)
             read |= names
             said = re.sub(r"(?<![\w.])[A-Za-z_]\w*", lambda m: others.get(m[0], m[0]), argument.origin)
             added.append((argument.name, said))

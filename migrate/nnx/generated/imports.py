@@ -92,9 +92,14 @@ def finish_imports(
 
 
 def with_imports(
-    source: SourceFile, text: str, new_imports: Mapping[str, str], *, keep: Collection[str] = frozenset()
+    source: SourceFile,
+    text: str,
+    new_imports: Mapping[str, str],
+    *,
+    keep: Collection[str] = frozenset(),
+    gone: Collection[str] = frozenset(),
 ) -> Parsed:
-    """As `finish_imports`, with the tree that it was made from."""
+    """As `finish_imports`, with the tree that it was made from. `gone`: dotted names that there are no more."""
     tree = parse_text(text)
     flat = FlatTree(tree)
     used = _used_names(flat.by_kind)
@@ -104,7 +109,7 @@ def with_imports(
         for local, dotted in sorted(new_imports.items())
         if local.partition(".")[0] in used and not _is_bound(now, local, dotted, source.prefix)
     ]
-    unused = _fresh_unused(source, tree, used, frozenset(keep))
+    unused = _fresh_unused(source, tree, used, frozenset(keep), frozenset(gone))
     if not wanted and not unused:
         return Parsed(text, tree)
     return _Editor(source, text, tree, flat).apply(wanted, unused)
@@ -160,7 +165,9 @@ _LIKE_CODE = re.compile(r"[\w\s.,|\[\]()'\"]+")
 _WORD = re.compile(r"[^\W\d]\w*")
 
 
-def _fresh_unused(source: SourceFile, tree: ast.Module, used: set[str], keep: frozenset[str]) -> frozenset[str]:
+def _fresh_unused(
+    source: SourceFile, tree: ast.Module, used: set[str], keep: frozenset[str], gone: frozenset[str]
+) -> frozenset[str]:
     """Names imported at module level that the old text used and the new one does not."""
     if source.path.name == "__init__.py":
         return frozenset()
@@ -168,7 +175,8 @@ def _fresh_unused(source: SourceFile, tree: ast.Module, used: set[str], keep: fr
     for stmt in tree.body:
         if isinstance(stmt, ast.Import | ast.ImportFrom):
             for local, dotted in source.names.bindings(stmt):
-                if dotted.partition(".")[0] in _REMOVABLE and not dotted.startswith("__future__"):
+                known = dotted.partition(".")[0] in _REMOVABLE and not dotted.startswith("__future__")
+                if known or dotted in gone or f"{source.prefix}.{dotted}" in gone:
                     candidates[local] = candidates.get(local, 0) + 1
     candidates = {name: count for name, count in candidates.items() if name not in used and name not in keep}
     if not candidates:

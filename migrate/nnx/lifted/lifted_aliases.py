@@ -24,6 +24,7 @@ from ...linen.values.mapped_axes import in_axes_of
 from ...linen.values.sites import Lifted, Unmigratable
 from ...linen.values.values import Const, Int, Value
 from ...plan import ClassPlan, Outcome, Plan
+from ...source import SourceFile
 from ...trees import subtree
 from ..text.text_parts import DryNamer, Namer
 from .lifted import Used, treatment
@@ -96,11 +97,14 @@ def decide(
 
 
 def used_outside(project: Project, alias: LiftedAlias) -> bool:
-    """Does code outside of modules, or a class that derives from it, say the name?"""
+    """Does code outside of modules, or a class that derives from it, say the name? So does an import for other files."""
     name = alias.qualname.rpartition(".")[2]
     for source in project.files.values():
         if name not in source.words and alias.qualname not in source.names.imports.values():
             continue
+        local = {n for n, dotted in source.names.module_imports.items() if project.canonical(dotted) == alias.qualname}
+        if local and (source.is_package or any(n not in _names(source) for n in local)):
+            return True
         for node in source.nodes:
             if not isinstance(node, ast.Name | ast.Attribute) or not isinstance(node.ctx, ast.Load):
                 continue
@@ -111,6 +115,10 @@ def used_outside(project: Project, alias: LiftedAlias) -> bool:
                 return True
     listed = any(isinstance(n, ast.Constant) and n.value == name for n in _all_list(alias.source.tree))
     return listed or (not name.startswith("_") and not _used_inside(project, alias))
+
+
+def _names(source: SourceFile) -> set[str]:
+    return {n.id for n in source.by_kind.get(ast.Name, ()) if isinstance(n, ast.Name)}
 
 
 def _used_inside(project: Project, alias: LiftedAlias) -> bool:
@@ -226,6 +234,8 @@ def write(texts: list[AliasText], by_path: Mapping[Any, FileContext]) -> None:
         context = by_path[alias.source.path]
         if text.lifted is None:
             context.replace(alias.source.line_span(alias.statement), code="NNX100")
+            for other in by_path.values():  # the imports of it go, too
+                other.gone.add(alias.qualname)
             continue
         name, newline, unit = alias.qualname.rpartition(".")[2], alias.source.newline, alias.source.indent_unit
         short = alias.target.rpartition(".")[2]

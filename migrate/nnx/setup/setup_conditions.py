@@ -51,6 +51,8 @@ def made_when(text: ClassText, site: Site) -> Parts | None:
                 continue
             if node.attr == site.container and isinstance(node.ctx, ast.Load) and method.name != "setup":
                 held = method.source.parents.get(node)
+                if _is_handed_on(text, method.source, held):
+                    continue  # to what calls it under its own conditions
                 if not (node in calls or node in reads or held in calls or _goes_through(method.source, node, site)):
                     return None  # it is read for something else
     return together(text, site, asked_of, sizes)
@@ -68,6 +70,13 @@ def check_told(text: ClassText) -> None:
             if GIVEN in step.deps and step.holds and all(step in path for path in paths):
                 reason = f"whether a module is there is decided by an optional array and more: `{step.text}`"
                 raise Unmigratable("NNX110", reason, site.node)
+
+
+def _is_handed_on(text: ClassText, source: SourceFile, held: ast.AST | None) -> bool:
+    """Is it given to an nn.Sequential, or to a class that calls it, which is made where it is called?"""
+    while isinstance(held, ast.List | ast.Tuple | ast.keyword):
+        held = source.parents.get(held)
+    return any(other.node is held and other.calls and not other.in_setup for other in text.run.sites)
 
 
 def _goes_through(source: SourceFile, read: ast.AST, site: Site) -> bool:

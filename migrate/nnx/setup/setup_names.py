@@ -51,6 +51,19 @@ def renamed(run: Execution) -> dict[str, str]:
     return found
 
 
+def asked_as(run: Execution, path: str) -> str:
+    """`mix.out_features` of a module of setup, or of one within it, by the names that the attributes have in Linen."""
+    *attributes, last = path.split(".")
+    said: list[str] = []
+    for attribute in attributes:
+        said.append(renamed(run).get(attribute, attribute))
+        site = next((s for s in run.sites if s.in_setup and s.container == attribute and s.kind == "class"), None)
+        if site is None or run.analyser.classes.get(site.target) is None:
+            break
+        run = run.analyser.execution(site.target)
+    return ".".join([*said, *attributes[len(said) :], last])
+
+
 def _check_items(attribute: str, value: Value) -> None:
     """Modules in a list or dict display are found by its attribute: names of their own must agree with that."""
     items: list[tuple[object, Value]] = []

@@ -129,7 +129,7 @@ def __call__(self, x):
   return layers[-1](nn.Sequential(layers[:-1])(x))""",
     ),
     "a list that grows under conditions, from its end": (
-        "NNX110",
+        "NNX132",
         """@nn.compact
 def __call__(self, x):
   layers = []

@@ -285,3 +285,67 @@ def test_parts_of_the_same_program_are_not_wrapped(tmp_path: Path) -> None:
     assert [str(c.outcome) for c in migrate_project([sibling]).classes] == ["bridged"]
     of_package = SourceFile.parse(tmp_path / "otherblocks" / "m.py", "otherblocks.m", text)
     assert [str(c.outcome) for c in migrate_project([of_package]).classes] == ["bridged"]
+
+
+def test_what_a_file_imports_from_a_package_of_its_own_name_is_no_class_of_the_project() -> None:
+    program = """
+from flax import linen as nn
+from net.parts import Block
+
+class M(nn.Module):
+  def setup(self):
+    self.block = Block(3)
+  def __call__(self, x):
+    return self.block(x)
+"""
+    result = migrate_project([SourceFile.parse(Path("net.py"), "net", program)])
+    (plan,) = result.classes
+    assert (str(plan.outcome), plan.code) == ("bridged", "NNX138"), plan.reason
+
+
+UNSEEN = """
+from flax import linen as nn
+from lib import Base
+
+class Part(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    return nn.Dense(4)(x)
+
+class Compact(Base):
+  @nn.compact
+  def __call__(self, x):
+    return Part()(x)
+
+class OfSetup(Base):
+  def setup(self):
+    self.part = Part()
+  def __call__(self, x):
+    return self.part(x)
+
+class Derived(OfSetup):
+  def __call__(self, x):
+    return self.part(x) * 2
+
+class Trainer(Base):
+  def __init__(self):
+    self.part = Part()
+  def __call__(self, variables, x):
+    return self.part.apply(variables, x)
+"""
+
+
+def test_classes_that_derive_from_unseen_ones_stay_linen() -> None:
+    """They were taken for code outside of modules: what they make was no module of theirs any more, without a word."""
+    result = migrate_project([SourceFile.parse(Path("m.py"), "m", UNSEEN)])
+    found = {c.qualname: (str(c.outcome), c.code) for c in result.classes}
+    stay = ("bridged", "NNX176")
+    assert found == {"m.Part": ("native", ""), "m.Compact": stay, "m.OfSetup": stay, "m.Derived": stay}
+    after = result.files[0].after
+    assert after is not None
+    assert "self.part = m_linen.Part()\n  def __call__(self, x):" in after and "return m_linen.Part()(x)" in after
+    assert "linen_parity.Functional(" in after.partition("class Trainer")[2]
+    files = [SourceFile.parse(Path("m.py"), "m", after)]
+    files += [SourceFile.parse(path, path.stem, content) for path, content in result.created.items()]
+    again = migrate_project(files)
+    assert all(f.after in (None, f.before) for f in again.files) and not again.created

@@ -1,4 +1,4 @@
-"""NNX185: classes that are given dicts of arrays in some calls, and arrays in others: they take an example of it."""
+"""NNX185: classes that are given dicts of arrays, or lists of them, and arrays elsewhere: they take an example of it."""
 
 from __future__ import annotations
 
@@ -99,3 +99,79 @@ def test_a_class_that_cannot_take_an_example_is_wrapped() -> None:
     result = migrate_project([SourceFile.parse(Path("m.py"), "m", head + CLASSES)])
     found = {c.qualname: str(c.outcome) for c in result.classes}
     assert (found["m.MLP"], found["m.Value"]) == ("bridged", "native"), found
+
+
+LISTS = '''
+import flax.linen as nn
+import jax.numpy as jnp
+
+
+class Levels(nn.Module):
+    n: int = 3
+
+    @nn.compact
+    def __call__(self, x):
+        zs = []
+        for i in range(self.n):
+            x = nn.Dense(4 * 2**i)(x)
+            zs.append(x)
+        return zs
+
+
+class Upwards(nn.Module):
+    n: int = 3
+
+    @nn.compact
+    def __call__(self, zs):
+        x = zs[-1]
+        for i in range(self.n - 2, -1, -1):
+            x = jnp.concatenate([nn.Dense(4)(x), zs[i]], -1)
+        return nn.Dense(2)(x)
+
+
+class Ends(nn.Module):
+    @nn.compact
+    def __call__(self, zs):
+        return nn.Dense(4)(zs[-1]) + nn.Dense(4)(zs[0])
+
+
+class Filled(nn.Module):
+    """The list is what another module gives."""
+
+    @nn.compact
+    def __call__(self, x):
+        return Upwards()(Levels()(x))
+
+
+class Shown(nn.Module):
+    @nn.compact
+    def __call__(self, x):
+        zs = [nn.Dense(3)(x), nn.Dense(5)(x)]
+        return Ends()(zs)
+
+
+class Pairs(nn.Module):
+    """Items picked by numbers have sizes of their own, as before."""
+
+    @nn.compact
+    def __call__(self, pair):
+        return nn.Dense(4)(pair[0]) + nn.Dense(4)(pair[1])
+
+
+class OfPairs(nn.Module):
+    @nn.compact
+    def __call__(self, x):
+        return Pairs()((nn.Dense(3)(x), nn.Dense(5)(x)))
+'''
+
+
+@pytest.mark.parametrize("name", ["Filled", "Shown", "OfPairs"])
+def test_lists_of_arrays_have_no_shape(name: str) -> None:
+    linen, native = both_sides("given_lists", LISTS)
+    x = jnp.sin(jnp.arange(6.0)).reshape(2, 3)
+    variables = getattr(linen, name)().init(jax.random.key(0), x)
+    given = {"in_features": 3, "in_example": x} if name == "Filled" else {"in_shape": x.shape}
+    given = {"in_features": 3} if name == "OfPairs" else given
+    made = getattr(native, name)(**given, rngs=nnx.Rngs(0))
+    compat.from_linen(variables, made)
+    np.testing.assert_array_equal(getattr(linen, name)().apply(variables, x), made(x))

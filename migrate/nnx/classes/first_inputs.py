@@ -1,0 +1,49 @@
+"""What a module that is made later is called with first, as what makes it says that."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING
+
+from ...catalog import layers
+from ...linen.values.sites import CallRecord, Site
+from ...linen.values.values import Array, NeedsRank, Shape, Tup, Unknown, Value
+
+if TYPE_CHECKING:
+    from .class_text import ClassText
+
+
+def parameters(text: ClassText, site: Site) -> list[str]:
+    """What a module calls what it is given."""
+    if site.kind == "layer" and layers.lookup(site.target) is not None:
+        return _parameters_of_layer(site.target)
+    model = text.analyser.classes.get(site.target)
+    method = model.method("__call__") if model is not None else None
+    return [p.arg for p in method.positional] if method is not None else []
+
+
+def _parameters_of_layer(target: str) -> list[str]:
+    layer = layers.lookup(target)
+    return [p.name for p in layer.call_parameters] if layer is not None else []
+
+
+def called_with(site: Site, names: list[str]) -> Site:
+    """The site, with its first call in terms of that; so are the other kinds."""
+    assert site.call is not None
+    arrays = site.kind == "layer" and _parameters_of_layer(site.target)[:1] in (["inputs"], ["x"])  # of no carries
+    values = [Unknown("an array") if arrays and isinstance(value, Tup) else value for value in site.call.args]
+    args = tuple(_of_first_call(value, name) for value, name in zip(values, names))
+    others = tuple(called_with(other, names) for other in site.alternatives)
+    return dataclasses.replace(site, call=CallRecord(args, site.call.keywords), alternatives=others)
+
+
+def _of_first_call(value: Value, said: str) -> Value:
+    """What an argument of the first call is, in terms of that."""
+    if isinstance(value, Tup) and value.items:
+        return Tup(tuple(_of_first_call(item, f"{said}[{i}]") for i, item in enumerate(value.items)), value.kind)
+    if isinstance(value, Array | NeedsRank) or type(value) is Unknown:
+        return Array(Shape.argument(f"={said}.shape"))
+    return value
+
+
+__all__ = ["called_with", "parameters"]
