@@ -10,7 +10,9 @@ from ..values.dims import Dim
 from ..values.values import Array, Value
 
 _FILLS = frozenset({"ones", "zeros", "empty", "full", "ones_like", "zeros_like", "empty_like", "full_like"})
-_NUMBERS = re.compile(r"(t|s|dt|tau|\w*sigmas?|\w*snr|scale|level|\w*time\w*|\w*steps?|\w*temperature|alpha|beta|gamma|lam\w*|[a-z]_?t)")
+_NUMBERS = re.compile(
+    r"(t|s|dt|tau|\w*sigmas?|\w*snr|scale|level|\w*time\w*|\w*steps?|\w*temperature|alpha|beta|gamma|lam\w*|[a-z]_?t)"
+)
 
 
 def beside_argument(run: Any, node: ast.AST, a: Value, b: Value, env: Any) -> Array | None:
