@@ -79,7 +79,23 @@ class Recurrent(nn.Module):
         return h
 
 
+class Steps(nn.Module):
+    """What a variable needs before its line stands before it alone."""
+
+    decode: bool = True
+
+    @nn.compact
+    def __call__(self, x):
+        if self.decode:
+            begun = self.has_variable("cache", "at"); at = self.variable("cache", "at", lambda: jnp.zeros((), jnp.int32))
+            if begun:
+                at.value = at.value + 1
+            x = x + at.value
+        return nn.Dense(2)(x)
+
+
 CASES = [
+    ("Steps", {}, [(2, 3)], {}),
     ("Counted", {}, [(2, 3)], {}),
     ("Around", {}, [(2, 3)], {}),
     ("InBranches", {}, [(2, 3)], {}),
