@@ -396,7 +396,7 @@ class ClassWriter:
         first = shared_lines.beside(source, statement)[0]
         before = source.text[source.line_span(first).start : source.full_span(first).start]
         if lines and before.strip() and not (own and first is statement):
-            raise Unmigratable("NNX170", "what needs lines of its own stands behind a condition or loop on one line", statement)
+            raise Unmigratable("NNX170", "what needs lines of its own stands behind a condition on its line", statement)
         own = own or first is not statement
         setup = self.model.own_methods.get("setup")
         if setup is not None and statement in setup.node.body[:2] and not own:  # what is above it may become the head
