@@ -66,7 +66,8 @@ class _ByShape:
 
         @functools.wraps(function)
         def drawn(key: Any, *args: Any, **kwargs: Any) -> Any:
-            shapes = [a for a in (*args, *kwargs.values()) if isinstance(a, int | tuple | list)]
+            given = [a for a in (*args, *kwargs.values()) if isinstance(a, int | tuple | list)]
+            shapes = [tuple(a) if isinstance(a, list) else a for a in given]  # Linen's norms say `[4]`
             return function(self._random.key(zlib.crc32(f"{name}{shapes}".encode())), *args, **kwargs)
 
         return drawn

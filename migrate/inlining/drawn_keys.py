@@ -6,6 +6,7 @@ import ast
 
 from ..edits import EditSet
 from ..linen.project.index import Project
+from ..shared_lines import removals
 from ..source import SourceFile
 from ..trees import subtree
 
@@ -24,7 +25,7 @@ def with_keys_in_place(_: Project, source: SourceFile, model: ast.ClassDef) -> s
                     assert isinstance(statement, ast.Assign)
                     edits = EditSet(source.text)
                     edits.replace(source.span(reads[0]), source.text_of(statement.value))
-                    edits.replace(source.line_span(statement), "")
+                    edits.replace(next(removals(source, [statement])), "")
                     return edits.render()
     return None
 

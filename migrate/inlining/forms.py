@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterator
 from ..edits import EditSet, Span
 from ..linen.lifted.lifting import LIFTED
 from ..linen.project.index import Project
+from ..shared_lines import beside, removals
 from ..source import SourceFile
 from ..trees import subtree
 from .base_setups import with_setup_moved
@@ -130,7 +131,7 @@ def _mentions(model: ast.ClassDef, attribute: str) -> list[ast.Attribute]:
 def _dropped(source: SourceFile, function: ast.FunctionDef, statement: ast.stmt) -> tuple[Span, str]:
     """The lines that go with a statement of a function, and what stands there then."""
     if len(function.body) > 1:
-        return source.line_span(statement), ""
+        return next(removals(source, [statement])), ""
     if function.name == "setup":
         span = source.line_span(function)
         end = span.end
@@ -182,6 +183,8 @@ def _filled_dict(project: Project, source: SourceFile, model: ast.ClassDef, setu
         around = [n for n in subtree(setup) if isinstance(n, ast.Name) and not any(n is i for i in subtree(loop))]
         apart = not _is_read_behind(source, setup, loop) and sum(n.id == name for n in around) == 2
         used = [n for n in subtree(loop) if isinstance(n, ast.Name) and n.id == name]
+        if any(len(beside(source, statement)) > 1 for statement in (first, loop)):  # type: ignore[arg-type]
+            continue
         if not stored or not apart or len(used) != 1 or not (isinstance(held[1], ast.Name) and held[1].id == name):
             continue
         assert isinstance(target, ast.Subscript)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 
 from ..edits import EditSet
 from ..linen.project.index import Project
+from ..shared_lines import removals
 from ..source import SourceFile
 from ..trees import subtree
 from .bindings import free_name, names_in
@@ -216,8 +217,8 @@ def _written(
     if len(gone) == len(setup.body) - documented:
         edits.replace(source.line_span(setup))
     else:
-        for statement in gone:
-            edits.replace(source.line_span(statement))
+        for span in removals(source, gone):
+            edits.replace(span)
     return edits.render()
 
 

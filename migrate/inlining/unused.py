@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator
 
 from ..edits import EditSet
 from ..linen.project.index import Project
+from ..shared_lines import removals
 from ..source import SourceFile
 from ..trees import subtree
 from .callees import Callee, Key
@@ -69,7 +70,7 @@ def _without_holders(project: Project, before: ast.ClassDef, source: SourceFile,
         edits = EditSet(source.text)
         whole = _whole(source, statement)
         block = _block(source, whole)
-        edits.replace(*((source.line_span(whole), "") if len(block) > 1 else (source.span(whole), "pass")))
+        edits.replace(*((next(removals(source, [whole])), "") if len(block) > 1 else (source.span(whole), "pass")))
         source = reparsed(source, edits.render())
     return source
 

@@ -22,6 +22,7 @@ from ..nnx.program.sharding import (
     stays_linen,
 )
 from ..rule import Example, Rule
+from ..shared_lines import removals
 from ..trees import subtree
 
 RULE = Rule(
@@ -476,4 +477,4 @@ def _drop_alias(node: ast.AST, ctx: FileContext) -> bool:
     exported = f"{ctx.source.module}.{target.id}" in ctx.plan.aliases.values()
     if exported or not all(in_native_class(ctx, use) for use in uses):
         return False
-    return ctx.replace(ctx.source.line_span(statement), code=RULE.code)
+    return ctx.replace(next(removals(ctx.source, [statement])), code=RULE.code)

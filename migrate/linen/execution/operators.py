@@ -16,7 +16,7 @@ from ..modules import alternatives, factory_functions, fallback_factories
 from ..modules.choices import FactoryChoice, chosen
 from ..modules.given_functions import ChosenFunction
 from ..modules.lost_factories import one_of
-from ..shapes import one_or_more, products, shapes
+from ..shapes import filled, one_or_more, products, shapes
 from ..values import bundles
 from ..values.default_dtypes import field_or_input
 from ..values.dims import Dim
@@ -68,7 +68,8 @@ class Operators(Evaluation):
     def _eval_BinOp(self, node: ast.BinOp, env: Any) -> Abs:
         left, right = self.evaluate(node.left, env), self.evaluate(node.right, env)
         static, flags = left.static and right.static, left.flags | right.flags
-        value = self.combine(type(node.op).__name__, left, right, node)
+        shown = filled.beside_argument(self, node, left.value, right.value, env)
+        value = shown or self.combine(type(node.op).__name__, left, right, node)
         if static and isinstance(value, Unknown):
             if isinstance(node.op, ast.Add | ast.Mult) and (isinstance(left.value, Tup) or isinstance(right.value, Tup)):
                 return Abs(Static(*self.self_text(node, env), sequence=True), True, flags)  # `[0] + pads`: no number

@@ -226,7 +226,15 @@ def _filled_in(then: CallRecord, other: CallRecord, method: Any) -> tuple[CallRe
                 given[name] = Const(None)
     if both[0].keys() != both[1].keys():
         return then, other
-    return CallRecord((), both[0]), CallRecord((), both[1])
+    by_place = names[: max(len(then.args), len(other.args))]
+    if not both[0].keys() >= set(by_place):
+        return then, other
+    return _placed(both[0], by_place), _placed(both[1], by_place)
+
+
+def _placed(given: dict[str, Value], by_place: list[str]) -> CallRecord:
+    """A call that gives the named ones by their places, and others by their names."""
+    return CallRecord(tuple(given[n] for n in by_place), {n: v for n, v in given.items() if n not in by_place})
 
 
 def _either(step: Step, then: CallRecord, other: CallRecord) -> CallRecord | None:

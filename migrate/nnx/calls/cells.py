@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from ... import shared_lines
 from ...edits import Part, Parts, Span
 from ...linen.project.classes import ClassModel, Method
 from ...linen.values.sites import Site, Unmigratable
@@ -79,7 +80,7 @@ def key_lines(writer: ClassWriter) -> Iterator[tuple[Span, Parts]]:
 
 def initial_carries(writer: ClassWriter) -> None:
     """Cells that are made only to be asked for their carry: the carry is made without them."""
-    statements: set[ast.Assign] = set()
+    statements: set[ast.stmt] = set()
     for call, asked in writer.run.initial_carries.items():
         source, cell = asked.source, asked.cell
         if source is not writer.source:
@@ -93,9 +94,10 @@ def initial_carries(writer: ClassWriter) -> None:
             zeros = [f"{parity}(", source.span(asked.shape), ", ", features, *dtype, ")"]
         both: Parts = ("(", *zeros, ", ", *zeros, ")") if asked.arrays == 2 else tuple(zeros)
         writer.put(call, *both, source=source)
-        if cell is not None and cell.statement is not None and cell.statement not in statements:
+        if cell is not None and cell.statement is not None:
             statements.add(cell.statement)
-            writer.remove(source, source.line_span(cell.statement))
+    for span in shared_lines.removals(writer.source, statements):
+        writer.remove(writer.source, span)
 
 
 def _batch(source: SourceFile, shape: ast.expr) -> list[Part]:

@@ -42,6 +42,25 @@ def left_out(text: ClassText, site: Site, argument: str) -> bool:
     return argument not in [p.arg for p in method.positional][: len(site.call.args)]
 
 
+def optional(text: ClassText, site: Site, names: Sequence[str]) -> list[str]:
+    """The names of what a module's first call gives by its place; of what some call leaves out, with its default."""
+    model = text.analyser.classes.get(site.target)
+    method = model.method("__call__") if model is not None else None
+    if method is None or len(site.calls) < 2:
+        return list(names)
+    out: list[str] = []
+    for i, (parameter, name) in enumerate(zip(method.positional, names)):
+        given = all(
+            len(call.args) > i
+            or any(isinstance(a, ast.Starred) for a in call.args)
+            or any(k.arg in (None, parameter.arg) for k in call.keywords)
+            for call, _, _ in site.calls
+        )
+        without = not given or any("=" in said for said in out)
+        out.append(f"{name}=None" if without and method.default(parameter.arg) is not None else name)
+    return out
+
+
 def _counts(default: ast.expr) -> bool:
     """Is it a whole number, a text, or several of them?"""
     try:

@@ -6,6 +6,7 @@ import ast
 import itertools
 from collections.abc import Sequence
 
+from ... import shared_lines
 from ...catalog import layers
 from ...edits import Part, Parts, Span
 from ...linen.execution.execute import Execution
@@ -392,6 +393,11 @@ class ClassWriter:
     def put_before(self, source: SourceFile, statement: ast.stmt, lines: Sequence[Parts], order: int = 0) -> None:
         """Lines of their own before a statement; one that stands behind its `def` moves to the next line."""
         indent, newline, own = source.indent_of(statement), source.newline, source.shares_line(statement)
+        first = shared_lines.beside(source, statement)[0]
+        before = source.text[source.line_span(first).start : source.full_span(first).start]
+        if lines and before.strip() and not (own and first is statement):
+            raise Unmigratable("NNX170", "what needs lines of its own stands behind a condition on its line", statement)
+        own = own or first is not statement
         setup = self.model.own_methods.get("setup")
         if setup is not None and statement in setup.node.body[:2] and not own:  # what is above it may become the head
             said = [part for line in lines for part in (*line, newline, indent)]

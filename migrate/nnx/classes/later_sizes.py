@@ -290,7 +290,7 @@ def _later(text: ClassText, site: Site) -> Parts:
     if told and site.lifted:
         raise Unmigratable("NNX113", "a stack of modules is given what only the call knows", site.node)
     bound = sorted(_bound(text, site, inner) - {*given, *named, *told})
-    parameters = ["rngs", *given]
+    parameters = ["rngs", *call_defaults.optional(text, site, given)]
     if bound or named or told:
         parameters.append("*")
     parameters += [*named, *told, *[f"{name}={name}" for name in bound]]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ... import shared_lines
 from ...edits import Parts
 from ...linen.values.sites import Unmigratable
 from ..calls import sown
@@ -44,8 +45,9 @@ def lines(text: ClassText) -> list[Parts]:
 
 def edits(writer: ClassWriter) -> None:
     """The statements go."""
-    for shared in writer.run.shared_scopes:
-        writer.remove(shared.source, shared.source.line_span(shared.statement))
+    for source in {shared.source for shared in writer.run.shared_scopes}:
+        for span in shared_lines.removals(source, [s.statement for s in writer.run.shared_scopes if s.source is source]):
+            writer.remove(source, span)
 
 
 __all__ = ["ATTRIBUTE", "check", "edits", "lines"]

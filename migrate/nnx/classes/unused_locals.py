@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from ... import shared_lines
 from ...edits import Span
 from ...linen.project.classes import Method
 from ...linen.values.arguments import stored_names
@@ -34,6 +35,7 @@ def drop(writer: ClassWriter) -> None:
     gone = [span for source, span in writer.moved if source is writer.source]
     edits = [e for e in writer.edits if e.source is writer.source]
     kept_inside = [p for e in edits for p in e.parts if isinstance(p, Span)]
+    going: dict[ast.stmt, MethodEdit] = {}
     for method in methods:
         inside = set(method.nodes)
         own = [s for s in statements if s in inside]
@@ -77,9 +79,12 @@ def drop(writer: ClassWriter) -> None:
             if found is None:
                 break
             own.remove(found)
-            span = writer.source.line_span(_going(writer, found) or found)
-            gone.append(span)
-            writer.edits.append(MethodEdit(writer.source, span, ()))
+            whole = _going(writer, found) or found
+            going[whole] = MethodEdit(writer.source, writer.source.full_span(whole), ())
+            gone.append(going[whole].span)
+            writer.edits.append(going[whole])  # until all are known
+    writer.edits = [e for e in writer.edits if not any(e is one for one in going.values())]
+    writer.edits += [MethodEdit(writer.source, span, ()) for span in shared_lines.removals(writer.source, going)]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -24,6 +24,7 @@ import dataclasses
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from ... import shared_lines
 from ...edits import Edit, Overlay, Part, Span
 from ...linen.modules.self_calls import SetupParam
 from ...linen.project.classes import ClassModel, Method
@@ -445,6 +446,8 @@ class _Text:
                 continue
             start = self._with_comments(statement) if statement in self.found.moved else self.source.span(statement).start
             end = self.source.line_span(statement).end
+            if len(shared_lines.beside(self.source, statement)) > 1:
+                start, end = self.source.span(statement).start, self.source.span(statement).end
             stop = end - len(self.source.newline) if self.source.text[:end].endswith(self.source.newline) else end
             lead = "" if start < self.source.span(statement).start else self.source.indent_of(statement)
             edits = tuple(self._edits(statement))
@@ -509,7 +512,12 @@ class _Text:
 
     def _take_away(self, statements: Sequence[ast.stmt]) -> None:
         """The lines that are gone from the constructor."""
+        shared = [s for s in statements if s in self.found.moved and len(shared_lines.beside(self.source, s)) > 1]
+        for span in shared_lines.removals(self.source, shared):
+            self.writer.remove(self.source, span)
         for statement in statements:
+            if statement in shared:
+                continue
             if isinstance(statement, ast.If) and statement not in self.found.moved:
                 for block in (statement.body, statement.orelse):
                     if block and all(s in self.found.moved for s in block):
@@ -534,6 +542,8 @@ class _Text:
         if last == first:
             return 0
         start, end = self.source.span(body[first]).start, self.source.line_span(body[last - 1]).end
+        if last < len(body) and body[last] in shared_lines.beside(self.source, body[last - 1]):
+            end = self.source.full_span(body[last]).start
         if last == len(body):
             self.writer.put(Span(start, end), f"pass{self.source.newline}", source=self.source)
             return last

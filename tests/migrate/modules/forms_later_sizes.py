@@ -74,6 +74,33 @@ class Skips(nn.Module):
     return self.last(x)
 
 
+class Conditioned(nn.Module):
+  width: int
+  @nn.compact
+  def __call__(self, x, cond=None, scale=1.0):
+    h = nn.Dense(self.width)(x)
+    if cond is not None:
+      h = h + nn.Dense(self.width)(cond)
+    return h * scale
+
+
+class GivenOrNot(nn.Module):
+  """One module, which a field gives a condition, by its place or its name, or not."""
+  conditional: bool = True
+  by_name: bool = False
+  @nn.compact
+  def __call__(self, x):
+    block = Conditioned(4)
+    if self.conditional:
+      h = block(leaves(x)[0], leaves(x)[1][:, :2])
+    else:
+      h = block(leaves(x)[0])
+    other = Conditioned(3)
+    if self.by_name:
+      return other(leaves(h)[0], cond=leaves(h)[1], scale=2.0)
+    return other(leaves(h)[0])
+
+
 class Normed(nn.Module):
   width: int
   @nn.compact
@@ -126,6 +153,9 @@ CASES: list[Any] = [
     ('Within', dict(width=4), [(2, 3), (2, 5)], dict()),
     ('InSetup', dict(width=4), [(2, 3)], dict()),
     ('Skips', dict(), [(2, 3)], dict()),
+    ('GivenOrNot', dict(), [(2, 3)], dict()),
+    ('GivenOrNot', dict(conditional=False), [(2, 3)], dict()),
+    ('GivenOrNot', dict(by_name=True), [(2, 3)], dict()),
     ('Normed', dict(width=4), [(2, 3)], dict()),
     ('OfTokens', dict(), [[[1, 2, 3]]], dict()),
     ('OfTokens', dict(), [[[1, 2, 3]], [[True, False, True]]], dict()),
