@@ -116,6 +116,7 @@ class Plan:
 
     classes: dict[str, ClassPlan] = dataclasses.field(default_factory=dict)
     aliases: dict[str, str] = dataclasses.field(default_factory=dict)  # project re-export → definition
+    kept: set[str] = dataclasses.field(default_factory=set)  # what Linen copies import of the files of the originals
     redirected: dict[ast.AST, str] = dataclasses.field(default_factory=dict)  # reference → the Linen copy that it gets
     warnings: list[tuple[str, str, Any, Any]] = dataclasses.field(default_factory=list)  # code, message, source, node
     templates: set[ast.Call] = dataclasses.field(default_factory=set)  # modules handed over outside of any: see `templates`

@@ -474,7 +474,8 @@ def _drop_alias(node: ast.AST, ctx: FileContext) -> bool:
     if not isinstance(target, ast.Name) or not isinstance(ctx.source.parents[statement], ast.Module):
         return False
     uses = [n for n in ctx.source.nodes if isinstance(n, ast.Name) and n.id == target.id and n is not target]
-    exported = f"{ctx.source.module}.{target.id}" in ctx.plan.aliases.values()
+    name = f"{ctx.source.module}.{target.id}"
+    exported = name in ctx.plan.aliases.values() or name in ctx.plan.kept
     if exported or not all(in_native_class(ctx, use) for use in uses):
         return False
     return ctx.replace(next(removals(ctx.source, [statement])), code=RULE.code)

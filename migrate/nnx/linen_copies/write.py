@@ -63,6 +63,7 @@ def write(project: Project, plan: Plan, copies: Copies, contexts: Mapping[str, F
 def add_plans(project: Project, plan: Plan, copies: Copies) -> None:
     """Let the plan know the copies, as classes that stay Linen, so that the code that uses them is left alone."""
     plan.redirected = copies.nodes()
+    plan.kept = {f"{module}.{name}" for module, recipe in copies.recipes.items() for name in recipe.from_source}
     for key in copies.needed:
         original = plan.classes.get(key)
         if original is not None:
