@@ -18,51 +18,60 @@ _MAX_DEPTH = 6
 _Makes = Callable[[SourceFile, ast.expr], bool]
 
 
-def may_be_class(functions: FunctionCalls, source: SourceFile, node: ast.expr, makes: _Makes, depth: int = 0) -> bool:
+def may_be_class(functions: FunctionCalls, source: SourceFile, node: ast.expr, makes: _Makes) -> bool:
     """May an expression be a module class of the project, a partial of one, a function that makes one, or a table of some?
 
     `makes`: may an expression be a module?
     """
+    return any(True for _ in classes(functions, source, node, makes))
+
+
+def classes(
+    functions: FunctionCalls, source: SourceFile, node: ast.expr, makes: _Makes, depth: int = 0
+) -> Iterator[str]:
+    """The module classes that an expression, or what a table holds, may be; "" for others and for what makes modules."""
     if depth > _MAX_DEPTH:
-        return False
+        return
     project = functions.project
 
-    def inner(*parts: ast.expr, where: SourceFile = source) -> bool:
-        return any(may_be_class(functions, where, part, makes, depth + 1) for part in parts)
+    def inner(*parts: ast.expr, where: SourceFile = source) -> Iterator[str]:
+        for part in parts:
+            yield from classes(functions, where, part, makes, depth + 1)
 
     if isinstance(node, ast.Dict):
-        return inner(*node.values)
-    if isinstance(node, ast.DictComp):
-        return inner(node.value)
-    if isinstance(node, ast.Lambda):
-        return makes(source, node.body)
-    if isinstance(node, ast.Tuple | ast.List):
-        return inner(*node.elts)
-    if isinstance(node, ast.IfExp):
-        return inner(node.body, node.orelse)
-    if isinstance(node, ast.Subscript):
-        return inner(node.value)
-    if isinstance(node, ast.Call):
+        yield from inner(*node.values)
+    elif isinstance(node, ast.DictComp):
+        yield from inner(node.value)
+    elif isinstance(node, ast.Lambda):
+        yield from [""] * makes(source, node.body)
+    elif isinstance(node, ast.Tuple | ast.List):
+        yield from inner(*node.elts)
+    elif isinstance(node, ast.IfExp):
+        yield from inner(node.body, node.orelse)
+    elif isinstance(node, ast.Subscript):
+        yield from inner(node.value)
+    elif isinstance(node, ast.Call):
         if project.qualname(source, node.func) == "functools.partial" and node.args:
-            return inner(node.args[0])
-        if isinstance(node.func, ast.Name) and node.func.id == "dict":
-            return inner(*node.args, *(k.value for k in node.keywords))
-        return isinstance(node.func, ast.Attribute) and node.func.attr in ("get", "copy") and inner(node.func.value)
-    if not isinstance(node, ast.Name | ast.Attribute):
-        return False
-    if isinstance(node, ast.Name) and source.names.binding_scope(node.id, node) is not None:
-        return any(inner(value, where=home) for home, value in _given(functions, source, node))
-    name = project.qualname(source, node) or ""
-    if name in project.linen_classes:
-        return True
-    found = project.definition(name)
-    if found is not None and isinstance(found[1], ast.FunctionDef):
-        own = [r.value for r in of_kind(found[1], ast.Return) if found[0].names.scope_of(r) is found[1]]
-        return any(value is not None and makes(found[0], value) for value in own)
-    if found is None or not isinstance(found[1], ast.Assign | ast.AnnAssign) or found[1].value is None:
-        return False
-    home, table = found[0], name.rpartition(".")[2]
-    return inner(found[1].value, *_put(home, table), where=home) or _is_registry(functions, home, table)
+            yield from inner(node.args[0])
+        elif isinstance(node.func, ast.Name) and node.func.id == "dict":
+            yield from inner(*node.args, *(k.value for k in node.keywords))
+        elif isinstance(node.func, ast.Attribute) and node.func.attr in ("get", "copy"):
+            yield from inner(node.func.value)
+    elif isinstance(node, ast.Name) and source.names.binding_scope(node.id, node) is not None:
+        for home, value in _given(functions, source, node):
+            yield from inner(value, where=home)
+    elif isinstance(node, ast.Name | ast.Attribute):
+        name = project.qualname(source, node) or ""
+        found = project.definition(name)
+        if name in project.linen_classes:
+            yield name
+        elif found is not None and isinstance(found[1], ast.FunctionDef):
+            own = [r.value for r in of_kind(found[1], ast.Return) if found[0].names.scope_of(r) is found[1]]
+            yield from [""] * any(value is not None and makes(found[0], value) for value in own)
+        elif found is not None and isinstance(found[1], ast.Assign | ast.AnnAssign) and found[1].value is not None:
+            home, table = found[0], name.rpartition(".")[2]
+            yield from inner(found[1].value, *_put(home, table), where=home)
+            yield from _registered(functions, home, table)
 
 
 def _put(source: SourceFile, table: str) -> list[ast.expr]:
@@ -77,8 +86,8 @@ def _put(source: SourceFile, table: str) -> list[ast.expr]:
     return found
 
 
-def _is_registry(functions: FunctionCalls, source: SourceFile, table: str) -> bool:
-    """Does a decorator of a module class put it there: `def register(cls): TABLE[cls.__name__] = cls; return cls`?"""
+def _registered(functions: FunctionCalls, source: SourceFile, table: str) -> Iterator[str]:
+    """The classes that a decorator puts there: `def register(cls): TABLE[cls.__name__] = cls; return cls`."""
     fillers: set[ast.AST] = set()
     for node in source.by_kind.get(ast.Assign, ()):
         assert isinstance(node, ast.Assign)
@@ -86,13 +95,12 @@ def _is_registry(functions: FunctionCalls, source: SourceFile, table: str) -> bo
             around = source.names.binding_scope(node.value.id, node.value)
             if isinstance(around, ast.FunctionDef) and node.value.id in parameters(around):
                 fillers.update([around, *source.ancestors(around)])
-    for info in functions.project.linen_classes.values() if fillers else ():
+    for name, info in functions.project.linen_classes.items() if fillers else ():
         for decorator in getattr(info.node, "decorator_list", ()):
             made = decorator.func if isinstance(decorator, ast.Call) else decorator
             found = functions.project.definition(functions.project.qualname(info.source, made) or "")
             if found is not None and isinstance(found[1], ast.FunctionDef) and found[1] in fillers:
-                return True
-    return False
+                yield name
 
 
 def _is(source: SourceFile, node: ast.expr, name: str) -> bool:
@@ -125,4 +133,4 @@ def _assigned(scope: ast.FunctionDef) -> dict[str, list[ast.expr]]:
     return found
 
 
-__all__ = ["may_be_class"]
+__all__ = ["classes", "may_be_class"]

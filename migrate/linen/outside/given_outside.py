@@ -18,7 +18,7 @@ from ...trees import children, of_kind, subtree
 from ..flow.function_calls import FunctionCalls, parameters
 from ..project import configured
 from . import model_makers
-from .classes_outside import may_be_class
+from .classes_outside import classes, may_be_class
 from .template_flow import Lost, Template, TemplateFlow
 
 # Layers that may be handed over, with the size that their counterpart in NNX asks for.
@@ -116,8 +116,11 @@ class _Reader:
                 held = self.held(source, function)
                 if any(self.makes_module(source, a, held) for a in [*call.args[1:], *(k.value for k in call.keywords)]):
                     self.unnamed.add(target)  # which lends what is made of it one module
+            else:
+                self._read_chosen(source, call, function)
             return
         if target not in self.project.linen_classes:
+            self._read_chosen(source, call, function)
             return
         held = self.held(source, function)
         order = self.fields(target)
@@ -161,6 +164,25 @@ class _Reader:
             self.refused.setdefault(target, f"{place}: it has no field for it")
             self.unnamed.add(target)
         self.others += [(target, name, place) for name in _given(call, order[: len(call.args)]) if name not in plain]
+
+    def _read_chosen(self, source: SourceFile, call: ast.Call, function: ast.AST | None) -> None:
+        """Note what a call gives to the classes that it may mean: `HEADS[name](encoder)`, `partial(cls, encoder=other)`."""
+        partial = self.project.qualname(source, call.func) == "functools.partial"
+        made = call.args[0] if partial else call.func
+        if not isinstance(made, ast.Name | ast.Subscript | ast.Call | ast.IfExp):
+            return
+        held = self.held(source, function)
+        given = [*enumerate(call.args[partial:]), *((k.arg, k.value) for k in call.keywords)]
+        modules = [(key, node) for key, node in given if self.makes_module(source, node, held)]
+        place = f"{source.path.name}:{call.lineno}: its class is chosen when the program runs"
+        for target in dict.fromkeys(classes(self.flow.functions, source, made, self._makes) if modules else ()):
+            order = self.fields(target) if target else ()
+            for key, node in modules:
+                name = order[key] if isinstance(key, int) and key < len(order) else key
+                if target and isinstance(name, str) and name in order:
+                    self.handed.setdefault(target, set()).add(name)
+                    self.givers.append((target, source, node))
+                    self.refused.setdefault(target, place)
 
     def _read_defaults(self) -> None:
         """Note the modules that fields hold where nothing is given."""

@@ -211,7 +211,11 @@ def _wrap(
     bound = any(word in own_words for word in (*fields, *(keyword.arg for keyword in site.keywords)))
     lead = first_on_its_line(text, opening + 1, end) if given and not bound else ""
     opened = f"{context.name('functools.partial')}(" if bound else lead
-    context.insert(function.start, f"{name}({opened}", code="NNX603", order=-1)
+    start = _before_parentheses(text, function, opening)
+    if start < function.start:
+        context.replace(Span(start, function.start), f"{name}({opened}", code="NNX603")
+    else:
+        context.insert(start, f"{name}({opened}", code="NNX603", order=-1)
     if not given and not said:
         context.replace(Span(function.end, opening + 1), code="NNX603")
     else:
@@ -310,6 +314,14 @@ def _after_parentheses(text: str, at: int, site: ast.Call) -> int:
     while text[at : at + 1].isspace() or text[at : at + 1] == ")":
         at += 1
     return at
+
+
+def _before_parentheses(text: str, function: Span, opening: int) -> int:
+    """In front of those that are closed behind a callee: `(Small if small else Wide)(8)`."""
+    start = function.start
+    for _ in range(text.count(")", function.end, opening)):
+        start = text.rindex("(", 0, start)
+    return start
 
 
 def _code_between(text: str, start: int, end: int) -> str:

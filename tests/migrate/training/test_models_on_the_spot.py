@@ -95,3 +95,48 @@ def test_fields_are_read_that_have_names_of_the_functional_s_own() -> None:
     old, new = module("named_linen", NAMED), module("named_nnx", after)
     for options in ({}, {"sizes": (4, 2), "late": 1}):
         assert old.run(**options) == new.run(**options)
+
+
+PARENTHESES = """import jax
+import jax.numpy as jnp
+from flax import linen as nn
+
+
+class Small(nn.Module):
+  width: int = 3
+  @nn.compact
+  def __call__(self, x):
+    return nn.Dense(self.width, kernel_init=nn.initializers.constant(0.1))(x)
+
+
+class Wide(nn.Module):
+  width: int = 2
+  @nn.compact
+  def __call__(self, x):
+    return nn.Conv(self.width, (3,), kernel_init=nn.initializers.constant(0.2))(x)
+
+
+def run():
+  x = jnp.sin(jnp.arange(24.0)).reshape(2, 4, 3)
+  found = []
+  for name in ("small", "wide"):
+    models = [(Small if name == "small" else Wide)(), (  # by its name
+        Small if name == "small"
+        else Wide
+    )(width=5), ((Small))(4), (Wide)()]
+    for model in models:
+      found.append(float(model.apply(model.init(jax.random.key(0), x), x).sum()))
+  return found
+"""
+
+
+def test_classes_in_parentheses_are_constructed() -> None:
+    """`(Small if small else Wide)(8)`: the file could not be rewritten."""
+    result = migrate_project([SourceFile.parse(Path("m.py"), "m", PARENTHESES)])
+    assert {str(plan.outcome) for plan in result.classes} == {"native"}
+    for path, content in result.created.items():
+        module(path.stem, content)
+    after = result.files[0].after
+    assert after is not None and after != PARENTHESES
+    old, new = module("parentheses_linen", PARENTHESES), module("parentheses_nnx", after)
+    np.testing.assert_allclose(new.run(), old.run(), rtol=1e-6)

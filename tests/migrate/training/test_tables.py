@@ -232,3 +232,42 @@ def test_modules_that_are_chosen(tmp_path: Path, name: str) -> None:
     before, now = run(tmp_path / "before", texts), run(tmp_path / "after", after)
     assert len(before) == 2 and before[0] != before[1]
     assert now == [pytest.approx(one, rel=1e-6) for one in before]
+
+
+HEADS = {
+    "a table": "HEADS[name](make(name))",
+    "a variable": "(Head if name == 'conv' else Wide)(encoder=make(name))",
+    "a partial": "functools.partial(HEADS[name], encoder=make(name))()",
+    "a parameter": "build(HEADS.get(name), make(name))",
+}
+
+
+@pytest.mark.parametrize("name", HEADS)
+def test_modules_that_are_handed_to_a_class_that_is_chosen(tmp_path: Path, name: str) -> None:
+    start = TRAIN.index("def losses")
+    wide = """class Wide(nn.Module):
+  encoder: nn.Module
+  width: int = 4
+
+  @nn.compact
+  def __call__(self, x):
+    return nn.Dense(self.width, kernel_init=ramp)(nn.relu(self.encoder(x)))
+
+HEADS = {"conv": Head, "dense": Wide}
+
+def build(cls, encoder):
+  return cls(encoder)
+
+"""
+    train = f"import functools\n{TRAIN[:start]}{wide}{TRAIN[start:]}".replace("Head(make(name))", HEADS[name])
+    encoders = "encoders = {'conv': ConvEncoder, 'dense': lambda: DenseEncoder((2,))}"
+    train = train.replace("from zoo import encoders", encoders)
+    train = train.replace("import ramp", "import ConvEncoder, ramp\nfrom dense import DenseEncoder")
+    texts = {"conv.py": CONV, "dense.py": DENSE, "train.py": train}
+    result = migrate_project([SourceFile.parse(Path(name), name[:-3], text) for name, text in texts.items()])
+    assert {plan.outcome.value for plan in result.classes} == {"native"}
+    after = {file.path.name: file.after or file.before for file in result.files}
+    after.update({path.name: text for path, text in result.created.items()})
+    before, now = run(tmp_path / "before", texts), run(tmp_path / "after", after)
+    assert len(before) == 2 and before[0] != before[1]
+    assert now == [pytest.approx(one, rel=1e-6) for one in before]
