@@ -160,6 +160,8 @@ def _escapes(flow: Flow, node: ast.expr) -> bool:
         return False
     if isinstance(parent, ast.Dict):
         return not _looked_up(flow, parent)
+    if isinstance(parent, ast.IfExp) and isinstance(flow.value(parent), ClassValue):
+        return _escapes(flow, parent)
     if isinstance(parent, ast.Assign):
         return not all(isinstance(flow.value(target), ClassValue) for target in parent.targets)
     if isinstance(parent, ast.Return):
