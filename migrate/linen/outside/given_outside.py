@@ -147,12 +147,12 @@ class _Reader:
                 if handed:
                     self.refused.setdefault(target, f"{place}: {error}")
                     plain.add(name)
-                else:
+                elif not self._is_called_by_modules(source, function):
                     self.unknown.setdefault(target, set()).add(name)
                 continue
             if nothing:
                 self.nothing.add((target, name))
-            elif not found and not handed:
+            elif not (found or handed or self._is_called_by_modules(source, function)):
                 self.unknown.setdefault(target, set()).add(name)
             if found:
                 self.handed.setdefault(target, set()).add(name)
@@ -164,6 +164,11 @@ class _Reader:
             self.refused.setdefault(target, f"{place}: it has no field for it")
             self.unnamed.add(target)
         self.others += [(target, name, place) for name in _given(call, order[: len(call.args)]) if name not in plain]
+
+    def _is_called_by_modules(self, source: SourceFile, function: ast.AST | None) -> bool:
+        """Is it a helper of modules, which is followed with them?"""
+        calls = self.flow.functions.found(source, function) if isinstance(function, ast.FunctionDef) else []
+        return any(call in self.project.inside_modules for _, call in calls)
 
     def _read_chosen(self, source: SourceFile, call: ast.Call, function: ast.AST | None) -> None:
         """Note what a call gives to the classes that it may mean: `HEADS[name](encoder)`, `partial(cls, encoder=other)`."""

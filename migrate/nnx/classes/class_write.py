@@ -395,9 +395,11 @@ class ClassWriter:
         indent, newline, own = source.indent_of(statement), source.newline, source.shares_line(statement)
         first = shared_lines.beside(source, statement)[0]
         before = source.text[source.line_span(first).start : source.full_span(first).start]
-        if lines and before.strip() and not (own and first is statement):
+        if lines and before.strip() and first is not statement:
             raise Unmigratable("NNX170", "what needs lines of its own stands behind a condition on its line", statement)
-        own = own or first is not statement
+        if lines and before.strip() and not own:  # `if long: return f(x)`
+            indent += source.indent_unit
+        own = own or first is not statement or bool(lines and before.strip())
         setup = self.model.own_methods.get("setup")
         if setup is not None and statement in setup.node.body[:2] and not own:  # what is above it may become the head
             said = [part for line in lines for part in (*line, newline, indent)]

@@ -58,9 +58,10 @@ def asked_as(run: Execution, path: str) -> str:
     for attribute in attributes:
         said.append(renamed(run).get(attribute, attribute))
         site = next((s for s in run.sites if s.in_setup and s.container == attribute and s.kind == "class"), None)
-        if site is None or run.analyser.classes.get(site.target) is None:
+        inner = run.analyser.done.get(site.target) if site is not None else None
+        if inner is None or isinstance(inner, Unmigratable):
             break
-        run = run.analyser.execution(site.target)
+        run = inner
     return ".".join([*said, *attributes[len(said) :], last])
 
 
