@@ -10,6 +10,7 @@ from ...linen.modules.first_updates import updated_at_init
 from ...linen.modules.made_later import NAMED
 from ...linen.modules.made_under_flags import made_under_flags
 from ...linen.modules.put_variables import PUT
+from ...linen.shapes import filled
 from ..lifted.lifted import used_by
 from ..text import shared_names
 from . import agreeing, asking, later_sizes, rank_checks
@@ -50,3 +51,6 @@ def notes(text: ClassText, analyser: Analyser) -> Iterator[tuple[str, str, ast.A
     for argument, rank in rank_checks.guessed(analyser, text.model.qualname).items():
         failing = "the constructor fails" if rank_checks.checked(text, argument) else "weights do not fit the sizes"
         yield "NNX115", f"`{argument}` is taken to have {rank} dimensions; with another number {failing}", node
+    for argument, column in dict(filled.taken_for_columns(run)).items():
+        message = f"`{argument}` is taken to be a number, or to have one column: with more, sizes do not fit"
+        yield "NNX115", message, column

@@ -37,7 +37,18 @@ class Spread(nn.Module):
         return nn.Dense(3)(jnp.ones((x.shape[0], 1)) * queries)
 
 
+class Scaled(nn.Module):
+    """No time: as wide as the argument is."""
+
+    @nn.compact
+    def __call__(self, x, scale):
+        y = jnp.ones_like(x[..., :1]) * scale
+        return y * self.param("w", nn.initializers.constant(2.0), (y.shape[-1],))
+
+
 CASES = [
+    ("Scaled", {}, [(2, 4), (5,)], {}),
+    ("Scaled", {}, [(2, 4), (2, 1)], {}),
     ("Joined", {}, [(2, 4), ()], {}),
     ("Joined", {}, [(2, 4), (1,)], {}),
     ("Joined", {}, [(2, 4), (2, 1)], {}),

@@ -69,6 +69,7 @@ class Net(nn.Module):
   identity: bool = False
   create: float = 1.5
   kwargs: tuple = ()
+  module: str = "field"
   @nn.compact
   def __call__(self, x):
     for n in self.sizes:
@@ -82,6 +83,8 @@ def run(**options):
   variables = net.init(jax.random.key(0), x)
   kept = [variables]
   read = [net.args, net.sizes, net.late, net.cache, net.updated, net.known, net.modes, net.identity, net.create, net.kwargs]
+  unbound, held = net.bind(variables).unbind()
+  read += [net.module, unbound.module, float(unbound.apply(held, x).sum())]
   return [str(read), net.clone(late=2).late, float(net.apply(variables, x).sum()), len(jax.tree.leaves(kept))]
 """
 

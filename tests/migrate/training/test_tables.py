@@ -179,6 +179,17 @@ def test_tables_that_are_joined(tmp_path: Path, zoo: str, count: int, stands_in:
     assert now == [pytest.approx(one, rel=1e-6) for one in before]
 
 
+def assert_native_and_same(tmp_path: Path, texts: dict[str, str]) -> None:
+    """Two models that differ, of classes that are all native, compute the same on both sides."""
+    result = migrate_project([SourceFile.parse(Path(name), name[:-3], text) for name, text in texts.items()])
+    assert {plan.outcome.value for plan in result.classes} == {"native"}
+    after = {file.path.name: file.after or file.before for file in result.files}
+    after.update({path.name: text for path, text in result.created.items()})
+    before, now = run(tmp_path / "before", texts), run(tmp_path / "after", after)
+    assert len(before) == 2 and before[0] != before[1]
+    assert now == [pytest.approx(one, rel=1e-6) for one in before]
+
+
 CHOSEN = {
     "branches": """def make(name):
   if name == "conv":
@@ -225,13 +236,7 @@ def test_modules_that_are_chosen(tmp_path: Path, name: str) -> None:
     train = train.replace("from zoo import encoders", "encoders = ['conv', 'dense']")
     train = train.replace("class Head", "from dense import DenseEncoder\n\nclass Head")
     texts = {"conv.py": CONV, "dense.py": DENSE, "train.py": train}
-    result = migrate_project([SourceFile.parse(Path(name), name[:-3], text) for name, text in texts.items()])
-    assert {plan.outcome.value for plan in result.classes} == {"native"}
-    after = {file.path.name: file.after or file.before for file in result.files}
-    after.update({path.name: text for path, text in result.created.items()})
-    before, now = run(tmp_path / "before", texts), run(tmp_path / "after", after)
-    assert len(before) == 2 and before[0] != before[1]
-    assert now == [pytest.approx(one, rel=1e-6) for one in before]
+    assert_native_and_same(tmp_path, texts)
 
 
 HEADS = {
@@ -264,10 +269,4 @@ def build(cls, encoder):
     train = train.replace("from zoo import encoders", encoders)
     train = train.replace("import ramp", "import ConvEncoder, ramp\nfrom dense import DenseEncoder")
     texts = {"conv.py": CONV, "dense.py": DENSE, "train.py": train}
-    result = migrate_project([SourceFile.parse(Path(name), name[:-3], text) for name, text in texts.items()])
-    assert {plan.outcome.value for plan in result.classes} == {"native"}
-    after = {file.path.name: file.after or file.before for file in result.files}
-    after.update({path.name: text for path, text in result.created.items()})
-    before, now = run(tmp_path / "before", texts), run(tmp_path / "after", after)
-    assert len(before) == 2 and before[0] != before[1]
-    assert now == [pytest.approx(one, rel=1e-6) for one in before]
+    assert_native_and_same(tmp_path, texts)
