@@ -22,6 +22,7 @@ from . import (
     flow_control,
     flow_dictionaries,
     flow_gradients,
+    flow_loaded,
     flow_optimizers,
     flow_records,
     flow_versions,
@@ -113,6 +114,7 @@ class Flow:
             nodes = self.nodes_by_file[module] = [node for node in source.nodes if node not in inside]
             self.source_of.update(dict.fromkeys(nodes, source))
             statements[module] = [node for node in nodes if isinstance(node, _STATEMENTS)]
+        self.loaded: dict[ast.Assign, None] = {}  # what gives names values from elsewhere in the place of their own
         self._memo: dict[ast.AST, Value] = {}
         self.makers: dict[ast.AST, str] = {}
         self._clashes: dict[Symbol, None] = {}  # names that are given what does not go together
@@ -234,6 +236,10 @@ class Flow:
     def _statement(self, source: SourceFile, node: ast.AST) -> None:
         if isinstance(node, ast.Assign):
             value = self.value(node.value)
+            if value == ANY and flow_loaded.assigned(self, source, node):
+                self.loaded[node] = None
+                return
+            self.loaded.pop(node, None)
             for target in node.targets:
                 self._bind(source, target, value)
         elif (isinstance(node, ast.AnnAssign) and node.value is not None) or isinstance(node, ast.NamedExpr):
@@ -437,7 +443,9 @@ class Flow:
         restored = restored_target(self, node)
         if restored is not None:
             value = self.value(restored)
-            return value if isinstance(value, State | Nothing) else ANY
+            if isinstance(value, State | Nothing) or flow_loaded.stays(self, source, node, restored):
+                return value
+            return ANY
         if flow_optimizers.makes_transformation(name):
             return Transformation()
         if isinstance(node.func, ast.Attribute):

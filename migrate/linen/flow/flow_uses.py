@@ -7,7 +7,7 @@ import functools
 from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING
 
-from .flow_values import RESTORE_ARGS, RESTORES, Function, Items, Record, Symbol, Tracked, Value, sites_of
+from .flow_values import READS_BACK, RESTORE_ARGS, RESTORES, Function, Items, Record, Symbol, Tracked, Value, sites_of
 
 if TYPE_CHECKING:
     from .flow import Flow
@@ -130,6 +130,8 @@ def restored_target(flow: Flow, call: ast.Call) -> ast.expr | None:
     keywords = {k.arg: k.value for k in call.keywords}
     if flow.name(call.func) in RESTORES:
         return keywords.get("target", call.args[1] if len(call.args) > 1 else None)
+    if flow.name(call.func) in READS_BACK:
+        return keywords.get("target", call.args[0] if call.args else None)
     if not (isinstance(call.func, ast.Attribute) and call.func.attr == "restore"):
         return None
     given = keywords.get("args", call.args[1] if len(call.args) > 1 else None)

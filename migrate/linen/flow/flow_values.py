@@ -255,4 +255,6 @@ MAPS = {
 # Functions that save the state they are given, and those that return the restored one.
 SAVES = {"flax.training.checkpoints.save_checkpoint", "flax.training.checkpoints.save_checkpoint_multiprocess"}
 RESTORES = {"flax.training.checkpoints.restore_checkpoint"}
+# Functions that return a tree like their first argument, with values that were saved.
+READS_BACK = {"flax.serialization.from_bytes", "flax.serialization.from_state_dict"}
 RESTORE_ARGS = {"orbax.checkpoint.args.StandardRestore", "orbax.checkpoint.args.PyTreeRestore"}

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from ...linen.flow.flow_values import Collection, Deltas, OptState, State, Symbol, Value, Variables
 from ...trees import subtree
+from . import loaded
 from .rewrite import Unsupported
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ def find(form: _Native) -> ByHand | None:
         raise Unsupported(held[0][0], "an optimizer's state besides a TrainState")
     if form.plan.collections - {"params", "cache"}:
         raise Unsupported(held[0][0], "an optimizer's state besides other collections")
-    made = [node for node, _ in held if isinstance(node, ast.Call)]
+    made = [node for node, _ in held if isinstance(node, ast.Call) and loaded.target(form, node) is None]
     statement = form.parent(made[0]) if len(made) == 1 else None
     target = statement.targets[0] if isinstance(statement, ast.Assign) and len(statement.targets) == 1 else None
     if not isinstance(target, ast.Name):
@@ -236,4 +237,6 @@ def seen_to(form: _Native, node: ast.AST, value: Value) -> bool:
     if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
         return True  # with its assignment: that of a step
     holder = form.parent(parent) if isinstance(parent, ast.Tuple) else parent
-    return isinstance(node, ast.Name) and isinstance(holder, ast.Return)
+    if loaded.target(form, node) is not None:
+        return True
+    return (isinstance(node, ast.Name) and isinstance(holder, ast.Return)) or loaded.shown(form, node)

@@ -49,9 +49,9 @@ def read_later(form: _Native, node: ast.AST, symbol: Symbol) -> list[ast.AST]:
     return [call for call in calls if not _made_for(form, call, home)]
 
 
-def outside(form: _Native, update: ast.Call, home: ast.AST) -> bool:
+def outside(form: _Native, update: ast.expr, home: ast.AST) -> bool:
     """May an update come behind a call of a function, and not within one? Then what the function keeps is old."""
-    callee = form.flow.value(update.func)
+    callee = form.flow.value(getattr(update, "func", None))
     updating = callee.nodes if isinstance(callee, Function) else frozenset()
     users: set[ast.AST | None] = set()
     todo: list[ast.AST] = [home]
@@ -68,7 +68,7 @@ def outside(form: _Native, update: ast.Call, home: ast.AST) -> bool:
     )
 
 
-def _goes_on(form: _Native, call: ast.Call, update: ast.Call) -> bool:
+def _goes_on(form: _Native, call: ast.Call, update: ast.expr) -> bool:
     """May the generator that a call makes be asked for more after an update?"""
     node: ast.AST = call
     parent = form.parent(node)
@@ -80,12 +80,12 @@ def _goes_on(form: _Native, call: ast.Call, update: ast.Call) -> bool:
     return name not in _CONSUMERS
 
 
-def between(form: _Native, update: ast.Call, moment: ast.AST, home: ast.AST | None) -> bool:
+def between(form: _Native, update: ast.expr, moment: ast.AST, home: ast.AST | None) -> bool:
     """May the function that is called at `moment` be from before an update?
 
     Not where the update has made it, or where it is made anew after it: both stand in one block, one behind the other.
     """
-    callee = form.flow.value(update.func)
+    callee = form.flow.value(getattr(update, "func", None))
     if isinstance(callee, Function) and home in callee.nodes:
         return False
     name = moment.func if isinstance(moment, ast.Call) else None

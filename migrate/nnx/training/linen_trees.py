@@ -47,7 +47,7 @@ def hand_over(form: _Functional, node: ast.AST) -> bool:
     if received:
         given_over = form.read_only.issuperset(received)
     elif isinstance(form.parent(call), ast.Expr):
-        given_over = trees.of_library(form, call) and _saves(form, call)
+        given_over = trees.of_library(form, call) and trees.saves(form, call)
     else:
         given_over = trees.looks(form, call)
     graphdef = structure_of(form, node) if given_over else ""
@@ -123,15 +123,6 @@ def structure_of_variables(form: _Functional, node: ast.AST) -> str:
         named = {key.value: value for key, value in zip(given.keys, given.values) if isinstance(key, ast.Constant)}
         given = named.get("params")
     return structure_of(form, given) if given is not None else ""
-
-
-def _saves(form: _Functional, call: ast.Call) -> bool:
-    """Is it a function of a library, or a method that is called after what keeps no tree for the program?"""
-    name = form.flow.name(call.func) or ""
-    if name and not any(name.startswith(f"{module}.") for module in form.flow.project.files if module):
-        return True
-    method = call.func.attr if isinstance(call.func, ast.Attribute) else ""
-    return method.startswith(("save", "log", "write", "dump"))
 
 
 def _is_params(form: _Functional, node: ast.expr) -> bool:

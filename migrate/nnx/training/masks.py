@@ -62,9 +62,14 @@ def by_name(form: Rewrite) -> bool:
         for item in node.keywords:
             found |= _argument(form, item.value, is_mask=item.arg in _KEYWORDS)
             found |= item.arg is None and bool(places) and _knows_paths(form)  # `**options` may have a mask
-    if found and form.linen_says(*_AXES):
+    if found and has_axes(form):
         raise Unsupported(form.component.sites[0], "an optimizer that goes by the names of parameters with axes")
     return found
+
+
+def has_axes(form: Rewrite) -> bool:
+    """May variables of the program's models be boxed, with names for their axes?"""
+    return form.linen_says(*_AXES)
 
 
 @functools.lru_cache(maxsize=1)

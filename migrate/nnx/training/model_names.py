@@ -6,7 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from ...linen.flow.flow_values import Collection, State, Symbol, Variables
-from . import attributes, by_hand, makers, state_makers, steps
+from . import attributes, by_hand, loaded, makers, state_makers, steps
 from .rewrite import Unsupported
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ def _spelled_out(form: _Native, name: ast.Name) -> None:
     """`variables = {'params': state.params, ...}` goes, and the name stands for the state's model."""
     statement = form.statement(name)
     symbol = form.flow.symbol(form.source(name), name)
-    if symbol in form.new_names and statement is form.init_statement:
+    if symbol in form.new_names and (statement is form.init_statement or loaded.stores(form, name)):
         return
     plain = isinstance(statement, ast.Assign) and len(statement.targets) == 1 and statement.targets[0] is name
     if symbol in form.new_names or not plain or not isinstance(statement.value, ast.Dict):  # type: ignore[attr-defined]

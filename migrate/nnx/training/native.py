@@ -45,6 +45,7 @@ from . import (
     jitted_apply,
     leaf_order,
     lifted_apply,
+    loaded,
     loops,
     lost_gradients,
     makers,
@@ -186,6 +187,7 @@ class _Native(Rewrite):
             self.insert_before(self.statement(call), f"{name} = {step_reads.text(self, reads, self._optimizer_of(state))}")
         if self.by_hand is not None:
             by_hand.write(self, self.by_hand)
+        loaded.write_assigned(self)
         makers.write(self)
         state_makers.drop_arguments(self)
         handed_methods.write(self)
@@ -457,11 +459,11 @@ class _Native(Rewrite):
                 state_updates.write(self, call)
             else:
                 raise Unsupported(call, f"state.{call.func.attr}")
-        elif isinstance(value, State) and saving.restore(self, call):
+        elif loaded.write(self, call) or (isinstance(value, State) and saving.restore(self, call)):
             return
         elif isinstance(value, State) and not isinstance(self.flow.value(call.func), Function):
             raise Unsupported(call, "a state out of a call that is not followed")
-        elif isinstance(value, Variables | Collection) and call is not self.init and not trees.made(self, call):
+        elif isinstance(value, Variables | Collection) and call is not self.init and not trees.makes(self, call):
             raise Unsupported(call, "params out of a call")
 
     def _state(self, node: ast.AST, parent: ast.AST) -> None:
@@ -476,6 +478,8 @@ class _Native(Rewrite):
                 kept = self.kept_steps.get(parent)
                 self.replace(parent, kept or step_reads.text(self, [parent], self._optimizer_of(node)))
                 return
+            if loaded.shown(self, parent):
+                return
             if parent.attr in ("apply_fn", "params", "batch_stats", *state_updates.METHODS) or parent.attr in self.fields:
                 return
             raise Unsupported(node, f"state.{parent.attr}")
@@ -488,6 +492,8 @@ class _Native(Rewrite):
             return
         if isinstance(holder, ast.Call) and (steps.argument(self, holder, node) or saving.use(self, holder, node)):
             return
+        if loaded.shown(self, node):
+            return
         raise Unsupported(node, "a state that is kept or handed to something unknown")
 
     def _optimizer_of(self, node: ast.Name) -> str:
@@ -499,7 +505,7 @@ class _Native(Rewrite):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
             if self.parent(node) is self.init_statement or loops.drop_assignment(self, node):
                 return
-            if self.statement(node) in self.dropped or steps.of_result(self, node):
+            if self.statement(node) in self.dropped or steps.of_result(self, node) or loaded.stores(self, node):
                 return
             raise Unsupported(node, "params under another name")
         if isinstance(parent, ast.Delete) and parent.targets == [node]:
@@ -513,6 +519,8 @@ class _Native(Rewrite):
             raise Unsupported(node, "a part of params that goes where it is not only looked at")
         if self._in_apply(parent) or self.statement(node) is self.init_statement or self._dropped(node):
             return
+        if loaded.target(self, parent) is node:
+            return  # with the call
         if isinstance(parent, ast.keyword) and parent.arg == "params" and self._makes_state(parent):
             return
         if trees.for_field(self, node, parent) or steps.returned(self, node):

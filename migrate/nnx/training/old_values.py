@@ -7,12 +7,12 @@ of `init`. That is the same program only where, after each update, nobody reads 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from ...linen.flow.flow_values import Collection, Function, OptState, State, Symbol, Updated, Value, Variables
 from ...trees import subtree
-from . import by_hand, closures, copies, makers, saving, state_fields, state_updates, traces
+from . import by_hand, closures, copies, loaded, makers, saving, state_fields, state_updates, traces
 from .places import exclusive, loops_around
 from .rewrite import Unsupported
 
@@ -20,24 +20,27 @@ if TYPE_CHECKING:
     from .native import _Native
 
 _FIXED = {"apply_fn", "tx"}  # attributes of a state that no update changes
+_BOTH = frozenset({"variables", "optimizer"})
 Place = tuple[int, int]
 
 
-def check(form: _Native) -> list[tuple[ast.Call, str, ast.Name]]:
+def check(form: _Native) -> list[tuple[ast.expr, str, ast.Name]]:
     """Unsupported where a value from before an update may be read after it, or where one init makes several states.
 
     The step of an old state can be kept under a name: the updates before which that is to be done, with name and state.
     """
     _one_state(form)
-    kept: dict[ast.Call, tuple[str, ast.Name]] = {}
-    traces.check(form, updates(form))
+    kept: dict[ast.expr, tuple[str, ast.Name]] = {}
+    found = updates(form)
+    traces.check(form, list(found))
+    held = _held(form, found)
     readers = [(node, symbol, closures.read_later(form, node, symbol)) for node, symbol in _readers(form)]
-    for call in updates(form):
-        after, before = targets(form, call), given(form, call)
+    for call, changed in found.items():
+        after, before = targets(form, call) | held[call], given(form, call)
         scope = form.function(call)
         around = {scope, *(parent for parent in form.source(call).ancestors(call)), None}
         for node, symbol, later in readers:
-            if symbol in after:
+            if symbol in after or not changed & _parts(form.flow.value(node)):
                 continue
             if any(_kept(form, call, scope, moment, symbol) for moment in later):
                 raise Unsupported(node, "an old state or params that a function keeps beyond an update")
@@ -50,7 +53,7 @@ def check(form: _Native) -> list[tuple[ast.Call, str, ast.Name]]:
 
 
 def _keeps_step(
-    form: _Native, node: ast.Name, symbol: Symbol, call: ast.Call, kept: dict[ast.Call, tuple[str, ast.Name]]
+    form: _Native, node: ast.Name, symbol: Symbol, call: ast.expr, kept: dict[ast.expr, tuple[str, ast.Name]]
 ) -> bool:
     """`state.step` further down in the block of the one update: can a name have it from before the update?"""
     parent, scope = form.parent(node), form.function(call)
@@ -73,7 +76,7 @@ def _keeps_step(
     return True
 
 
-def _kept(form: _Native, call: ast.Call, scope: ast.AST | None, moment: ast.AST, symbol: Symbol) -> bool:
+def _kept(form: _Native, call: ast.expr, scope: ast.AST | None, moment: ast.AST, symbol: Symbol) -> bool:
     """Does a function keep values from before an update that it reads at `moment`, after that?"""
     assert symbol[1] is not None
     if moment is symbol[1]:
@@ -122,34 +125,60 @@ def _holds_values(value: Value) -> bool:
 
 
 # updates -----------------------------------------------------------------------------------------------------------
-def updates(form: _Native) -> list[ast.Call]:
-    """Calls that change the model: of apply_gradients, of what restores a checkpoint, and of functions that do either."""
-    direct = [
-        node
-        for node, value in form.uses
-        if isinstance(node, ast.Call)
-        and isinstance(value, State)
-        and (state_updates.is_update(form, node) or saving.touches(form, node))
-    ]
+def updates(form: _Native) -> dict[ast.expr, frozenset[str]]:
+    """What changes the model or its optimizer: calls of apply_gradients, what restores or loads, calls of functions that do.
+
+    With each what it changes: "variables", "optimizer" or both.
+    """
+    direct: dict[ast.expr, frozenset[str]] = {}
+    for node, value in form.uses:
+        if isinstance(node, ast.Call):
+            if isinstance(value, State) and (state_updates.is_update(form, node) or saving.touches(form, node)):
+                direct[node] = _parts(value)
+            elif loaded.target(form, node) is not None:
+                direct[node] = _parts(value)
+    for statement, name in loaded.assigned(form):
+        direct[statement.value] = _parts(form.flow.value(name))
     if form.by_hand is not None:
-        direct += form.by_hand.updates
-    found: dict[ast.Call, None] = dict.fromkeys(direct)
-    functions: set[ast.AST] = set()
+        direct |= dict.fromkeys(form.by_hand.updates, _BOTH)
+    found = dict(direct)
     todo = list(direct)
     while todo:
-        function = form.function(todo.pop())
-        if function is None or function in functions:
-            continue
-        functions.add(function)
-        for call in form.flow.callers.get(function, {}):
-            if call not in found:
-                found[call] = None
+        inner = todo.pop()
+        function = form.function(inner)
+        for call in form.flow.callers.get(function, {}) if function is not None else ():
+            changed = found.get(call, frozenset()) | found[inner]
+            if found.get(call) != changed:
+                found[call] = changed
                 todo.append(call)
-    return list(found)
+    return found
 
 
-def targets(form: _Native, call: ast.Call) -> set[Symbol]:
+def _held(form: _Native, found: Iterable[ast.expr]) -> dict[ast.expr, frozenset[Symbol]]:
+    """The attributes that an update within a method gives its result, by the calls of the method: all read the new value."""
+    calls = list(found)
+    held = {call: frozenset(s for s in targets(form, call) if isinstance(s[1], ast.ClassDef)) for call in calls}
+    todo = [call for call in calls if held[call]]
+    while todo:
+        inner = todo.pop()
+        function = form.function(inner)
+        for call in form.flow.callers.get(function, {}) if function is not None else ():
+            if call in held and not held[inner] <= held[call]:
+                held[call] |= held[inner]
+                todo.append(call)
+    return held
+
+
+def _parts(value: Value) -> frozenset[str]:
+    """What a value is of."""
+    return _BOTH if isinstance(value, State) else frozenset({"optimizer" if isinstance(value, OptState) else "variables"})
+
+
+def targets(form: _Native, call: ast.expr) -> set[Symbol]:
     """The names that the statement of an update gives its result."""
+    read_back = loaded.symbol_of(form, call)
+    if read_back is not None:
+        return {read_back}
     statement = form.statement(call)
     names = [node for target in getattr(statement, "targets", ()) for node in subtree(target)]
     if form.by_hand is not None and call in form.by_hand.updates:
@@ -162,8 +191,12 @@ def _is_state(form: _Native, node: ast.Name) -> bool:
     return isinstance(value, State) or (form.by_hand is not None and by_hand.is_half(value))
 
 
-def given(form: _Native, call: ast.Call) -> set[Symbol]:
+def given(form: _Native, call: ast.expr) -> set[Symbol]:
     """The names of the states that an update starts from."""
+    read_back = loaded.symbol_of(form, call)
+    if read_back is not None:
+        return {read_back}
+    assert isinstance(call, ast.Call)
     nodes: list[ast.expr] = [*call.args, *[k.value for k in call.keywords]]
     if isinstance(call.func, ast.Attribute):
         nodes.append(call.func.value)
@@ -232,7 +265,7 @@ def _moments(form: _Native, node: ast.AST, scope: ast.AST | None, seen: set[ast.
         yield from _moments(form, call, scope, seen)
 
 
-def _late(form: _Native, moment: ast.AST | None, call: ast.Call, symbol: Symbol) -> bool:
+def _late(form: _Native, moment: ast.AST | None, call: ast.expr, symbol: Symbol) -> bool:
     """May a name still hold its value from before an update when it is read at `moment`, after that?"""
     if moment is None:
         return True

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ...edits import Part
 from ...linen.flow.flow_values import Collection, State
 from ...trees import subtree
-from . import loops, state_fields
+from . import loaded, loops, state_fields
 from .rewrite import Unsupported
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ class _Update:
     root: ast.Name
     grads: ast.expr | None = None
     fields: dict[str, ast.expr] = dataclasses.field(default_factory=dict)
+    given: dict[str, ast.expr] = dataclasses.field(default_factory=dict)  # params and the like from elsewhere
 
 
 def is_update(form: _Native, node: ast.AST) -> bool:
@@ -62,12 +63,16 @@ def _gather(form: _Native, call: ast.Call) -> _Update:
             _gather_keyword(form, one.func.attr, keyword, found)
     if found.fields and found.grads is not None and not isinstance(found.grads, ast.Name):
         raise Unsupported(call, "gradients within an expression")
+    if found.given and (found.fields or found.grads is not None):
+        raise Unsupported(call, f"a state of which {' and '.join(found.given)} is replaced beside an update")
     return found
 
 
 def _gather_keyword(form: _Native, method: str, keyword: ast.keyword, found: _Update) -> None:
     name, value = str(keyword.arg), keyword.value
-    if name == "batch_stats":
+    if method == "replace" and name not in found.given and loaded.from_elsewhere(form, keyword):
+        found.given[name] = value
+    elif name == "batch_stats":
         held = form.flow.value(value)
         if not (isinstance(held, Collection) and held.updated and isinstance(value, ast.Subscript | ast.Name)):
             raise Unsupported(keyword.value, "batch_stats from elsewhere")
@@ -92,6 +97,8 @@ def _lines(form: _Native, update: _Update) -> list[_Line]:
             line += [", "] if index else []
             line += _one_line(form, value)
         lines.append(line)
+    if update.given:
+        lines.append(loaded.replaced(form, update.root, update.given))
     if update.grads is not None:
         optimizer, model = form.optimizers[symbol], form.new_names[symbol]
         form.visible(update.root, symbol, model)

@@ -10,7 +10,7 @@ from ...edits import Span
 from ...linen.flow.flow_values import GRADIENTS, Function, Items, OptState, State, Symbol, Value
 from ...source import SourceFile
 from ...trees import subtree
-from . import by_hand, gradients, saving, scans
+from . import by_hand, gradients, loaded, saving, scans
 from .loops import is_last, same_state
 from .rewrite import JIT, Unsupported
 
@@ -288,6 +288,8 @@ class Step:
 
     def _decorator(self, decorator: ast.expr) -> None:
         flow = self.form.flow
+        if flow.name(decorator) == "staticmethod" or getattr(decorator, "id", "") == "staticmethod":
+            return
         if not self.parameters:
             raise Unsupported(decorator, "a decorated function that makes the state")
         if flow.name(decorator) in JIT:
@@ -365,7 +367,8 @@ class Step:
         gone: list[ast.AST] = []
         for element in value.elts:
             if form.by_hand is not None and _half(form, form.flow.value(element)):
-                if not (isinstance(element, ast.Name) or element in form.by_hand.updates):
+                written = element in form.by_hand.updates or loaded.target(form, element) is not None
+                if not (isinstance(element, ast.Name) or written):
                     raise Unsupported(element, "params within an expression")
                 gone.append(element)
             if not self._mine(element):

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from ...linen.flow.flow_values import Function, Method, Symbol, Tracked
 from ...trees import subtree
+from . import loaded
 from .rewrite import Unsupported
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ _PLAIN = {"property", "staticmethod", "classmethod", "functools.cached_property"
 _FUNCTIONS = (ast.FunctionDef, ast.Lambda)
 
 
-def check(form: _Native, updates: list[ast.Call]) -> None:
+def check(form: _Native, updates: list[ast.expr]) -> None:
     """Unsupported where a model that a traced function closes over draws, is updated or gives gradients in it."""
     for name in _changed(form, updates):
         home = form.flow.symbol(form.source(name), name)[1]
@@ -37,7 +38,7 @@ def check(form: _Native, updates: list[ast.Call]) -> None:
                 raise Unsupported(name, "a model that a traced function closes over, and changes or derives by")
 
 
-def _changed(form: _Native, updates: list[ast.Call]) -> Iterator[ast.Name]:
+def _changed(form: _Native, updates: list[ast.expr]) -> Iterator[ast.Name]:
     """The names of what a module will hold, where it changes or is derived: also those that callers have for it."""
     todo = [name for given in _changing(form, updates) for name in _names(form, given)]
     seen: set[ast.AST] = set()
@@ -57,7 +58,7 @@ def _changed(form: _Native, updates: list[ast.Call]) -> Iterator[ast.Name]:
                 todo += _names(form, given)
 
 
-def _changing(form: _Native, updates: list[ast.Call]) -> Iterator[ast.AST]:
+def _changing(form: _Native, updates: list[ast.expr]) -> Iterator[ast.AST]:
     """Expressions of variables and states that are called with keys or `mutable`, derived, or updated."""
     for node, value in form.uses:
         call = form.parent(node)
@@ -70,6 +71,11 @@ def _changing(form: _Native, updates: list[ast.Call]) -> Iterator[ast.AST]:
         if isinstance(taken, Function) and taken.transform and call.args[:1] == [node]:
             yield node
     for call in updates:
+        changed = loaded.name_of(form, call)
+        if changed is not None:
+            yield changed
+        if not isinstance(call, ast.Call):
+            continue
         yield from [*call.args, *[k.value for k in call.keywords]]
         if isinstance(call.func, ast.Attribute):
             yield call.func.value

@@ -62,9 +62,23 @@ _READING = ("flax.traverse_util.", "clu.parameter_overview.")
 _MIXES = {"optax.incremental_update", "optax.periodic_update"}
 
 
+# The same dictionaries, frozen or not, or with arrays of numpy.
+_PLAIN = {"flax.core.freeze", "flax.core.unfreeze", "flax.core.copy", "jax.device_get"}
+
+
+def plain(form: Rewrite, node: ast.AST) -> bool:
+    """Is `node` a call that changes nothing of params but what they are held in?"""
+    return isinstance(node, ast.Call) and (form.flow.name(node.func) or "") in _PLAIN and len(node.args) == 1
+
+
 def made(form: _Native, node: ast.AST) -> bool:
     """Is `node` a call that makes a new tree, leaf by leaf?"""
     return isinstance(node, ast.Call) and (form.flow.name(node.func) or "") in _MAPS | _MIXES
+
+
+def makes(form: _Native, call: ast.Call) -> bool:
+    """Is a call one of either kind?"""
+    return made(form, call) or plain(form, call)
 
 
 def find(form: _Native) -> set[Symbol]:
@@ -178,10 +192,23 @@ def _meets_field(form: _Native, call: ast.Call) -> bool:
 
 def read(form: _Native, call: ast.Call, node: ast.AST) -> bool:
     """Params that a library only looks at, by their names: dictionaries as Linen has them, as they are now."""
+    if plain(form, call) and node in call.args:
+        above = form.parent(call)
+        holder = form.parent(above) if isinstance(above, ast.keyword) else above
+        found = isinstance(holder, ast.Call) and read(form, holder, call)
+        return found or kept(form, call, above)
     if not looks(form, call) or node not in call.args:
         return False
-    form.replace(node, as_in_linen(form, node))
+    _read_as_in_linen(form, node)
     return True
+
+
+def _read_as_in_linen(form: _Native, node: ast.AST) -> None:
+    """The same below what changes how params are held: `flatten_dict(unfreeze(params))`."""
+    while plain(form, node):
+        node = node.args[0]  # type: ignore[attr-defined]
+    base = _whole(form, node)
+    form.replace(base, as_in_linen(form, base))
 
 
 def looks(form: Rewrite, call: ast.Call) -> bool:
@@ -205,25 +232,42 @@ def kept(form: _Native, node: ast.AST, parent: ast.AST) -> bool:
 
     `log({"weights": state.params})`, `to_bytes([actor_state.params])`, `jnp.linalg.norm(state.params["Dense_0"]["kernel"])`.
     """
-    if not isinstance(node, ast.Attribute | ast.Subscript | ast.Name) or not isinstance(node.ctx, ast.Load):
+    if not plain(form, node) and not isinstance(getattr(node, "ctx", None), ast.Load):
         return False
     holder = form.parent(parent) if isinstance(parent, ast.keyword) else parent
     if isinstance(holder, ast.Dict):
-        if node in holder.keys or _of_apply(form, holder):
+        if node in holder.keys or (_of_apply(form, holder) and not _is_saved(form, holder)):
             return False
     elif isinstance(holder, ast.List):
         if isinstance(form.parent(holder), ast.For | ast.comprehension | ast.Assign | ast.AnnAssign):
             return False
     elif not (isinstance(holder, ast.Call) and node is not holder.func and of_library(form, holder)):
         return False
-    base = _whole(form, node)
-    form.replace(base, as_in_linen(form, base))
+    _read_as_in_linen(form, node)
     return True
 
 
 def _of_apply(form: _Native, variables: ast.Dict) -> bool:
     """May a dictionary be the variables of a call of apply?"""
     return any(isinstance(key, ast.Constant) and key.value == "params" for key in variables.keys)
+
+
+def saves(form: Rewrite, call: ast.Call) -> bool:
+    """Is it a function of a library, or a method that is called after what keeps no tree for the program?"""
+    name = form.flow.name(call.func) or ""
+    if name and not any(name.startswith(f"{module}.") for module in form.flow.project.files if module):
+        return True
+    method = call.func.attr if isinstance(call.func, ast.Attribute) else ""
+    return method.startswith(("save", "log", "write", "dump"))
+
+
+def _is_saved(form: _Native, dictionary: ast.Dict) -> bool:
+    """Is a dictionary made for what saves it? `pickle.dump({"params": state.params, "step": step}, file)`"""
+    parent = form.parent(dictionary)
+    call = form.parent(parent) if isinstance(parent, ast.keyword) else parent
+    if not isinstance(call, ast.Call) or call.func is dictionary:
+        return False
+    return looks(form, call) or (of_library(form, call) and saves(form, call))
 
 
 def of_library(form: Rewrite, call: ast.Call) -> bool:
