@@ -114,7 +114,7 @@ class Flow:
             nodes = self.nodes_by_file[module] = [node for node in source.nodes if node not in inside]
             self.source_of.update(dict.fromkeys(nodes, source))
             statements[module] = [node for node in nodes if isinstance(node, _STATEMENTS)]
-        self.loaded: dict[ast.Assign, None] = {}  # what gives names values from elsewhere in the place of their own
+        self.loaded: set[ast.AST] = set()  # names and attributes where they are given values from elsewhere
         self._memo: dict[ast.AST, Value] = {}
         self.makers: dict[ast.AST, str] = {}
         self._clashes: dict[Symbol, None] = {}  # names that are given what does not go together
@@ -206,12 +206,18 @@ class Flow:
                 return None if self.state_classes.defines(parent) else (source.module, parent, f"self.{node.attr}")
         return None
 
+    def held_by(self, source: SourceFile, target: ast.AST) -> Symbol | None:
+        """What a target of an assignment is to the flow, where that is one name or attribute."""
+        if isinstance(target, ast.Attribute):
+            return self._self_symbol(source, target)
+        return self.symbol(source, target) if isinstance(target, ast.Name) else None
+
     def _bind(self, source: SourceFile, target: ast.AST, value: Value) -> None:
-        if isinstance(target, ast.Name):
-            self.join(self.symbol(source, target), value)
-        elif isinstance(target, ast.Attribute):
-            symbol = self._self_symbol(source, target)
-            if symbol:
+        if target in self.loaded:
+            return
+        if isinstance(target, ast.Name | ast.Attribute):
+            symbol = self.held_by(source, target)
+            if symbol is not None:
                 self.join(symbol, value)
         elif isinstance(target, ast.Tuple | ast.List):
             if isinstance(value, Nothing):
@@ -236,10 +242,9 @@ class Flow:
     def _statement(self, source: SourceFile, node: ast.AST) -> None:
         if isinstance(node, ast.Assign):
             value = self.value(node.value)
-            if value == ANY and flow_loaded.assigned(self, source, node):
-                self.loaded[node] = None
-                return
-            self.loaded.pop(node, None)
+            found = set(flow_loaded.names(self, source, node, value))
+            self.loaded.difference_update(subtree(node))
+            self.loaded |= found
             for target in node.targets:
                 self._bind(source, target, value)
         elif (isinstance(node, ast.AnnAssign) and node.value is not None) or isinstance(node, ast.NamedExpr):

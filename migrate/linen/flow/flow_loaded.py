@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...source import SourceFile
 from ...trees import subtree
-from .flow_values import Bound, Collection, Items, Nothing, OptState, State, Tracked, Value, Variables
+from .flow_values import ANY, Bound, Collection, Items, Nothing, OptState, State, Symbol, Tracked, Value, Variables, is_sequence
 
 if TYPE_CHECKING:
     from .flow import Flow
@@ -17,21 +18,52 @@ if TYPE_CHECKING:
 _LOADING = re.compile(r"load|restor|resum|checkpoint|ckpt|pretrained|unflatten|unpickle")
 
 
-def assigned(flow: Flow, source: SourceFile, statement: ast.Assign) -> bool:
-    """Does an assignment give a name values from elsewhere, in the place of those that the program has made for it?
+def names(flow: Flow, source: SourceFile, statement: ast.Assign, value: Value) -> Iterator[ast.expr]:
+    """The names and attributes to which an assignment gives values from elsewhere, in the place of those that the program has made for them.
 
-    `params = load_params(path)` below `params = model.init(key, x)["params"]`, and `state = restored["state"]`. That is told
-    by what is said of it: any other value of one of these names is something that is not followed.
+    `params = load_params(path)` below `params = model.init(key, x)["params"]`, `state = restored["state"]`, and
+    `params, step = restore(path)`. That is told by what is said of it: any other value of one of these names is something
+    that is not followed.
     """
+    if len(statement.targets) != 1:
+        return
     target, given = statement.targets[0], statement.value
-    if len(statement.targets) != 1 or not isinstance(target, ast.Name) or not _is_loaded(given):
+    if not isinstance(target, ast.Tuple):
+        if _is_given(flow, source, target, given, value):
+            yield target
+        return
+    beside = isinstance(given, ast.Tuple) and len(given.elts) == len(target.elts)
+    for index, element in enumerate(target.elts):
+        if beside:
+            item = given.elts[index]  # type: ignore[attr-defined]
+            found = _is_given(flow, source, element, item, flow.value(item))
+        else:
+            held = value.items[index] if isinstance(value, Items) and is_sequence(value, len(target.elts)) else value
+            found = _is_given(flow, source, element, given, held)
+        if found:
+            yield element
+
+
+def _is_given(flow: Flow, source: SourceFile, target: ast.expr, given: ast.expr, value: Value) -> bool:
+    if value != ANY or not _is_loaded(given):
         return False
-    held = flow.env.held(flow.symbol(source, target))
-    if held is not None and not isinstance(held, Nothing | State | OptState) and not _is_params(held):
+    symbol = flow.held_by(source, target)
+    held = flow.env.held(symbol) if symbol is not None else None
+    if symbol is None or not isinstance(held, Nothing | State | OptState | None) and not _is_params(held):
         return False
-    if not any(isinstance(name.ctx, ast.Store) and name is not target for name in flow.occurrences(flow.symbol(source, target))):
+    if not any(other is not target for other in _stores(flow, source, target, symbol)):
         return False
     return not any(isinstance(flow.value(node), Tracked | Bound | Items) for node in subtree(given))
+
+
+def _stores(flow: Flow, source: SourceFile, target: ast.expr, symbol: Symbol) -> Iterator[ast.expr]:
+    """Where a name, or an attribute of a class, is given a value."""
+    if isinstance(target, ast.Name):
+        yield from (name for name in flow.occurrences(symbol) if isinstance(name.ctx, ast.Store))
+    for node in source.by_kind.get(ast.Attribute, ()) if isinstance(target, ast.Attribute) else ():
+        assert isinstance(node, ast.Attribute)
+        if node.attr == target.attr and isinstance(node.ctx, ast.Store) and flow.held_by(source, node) == symbol:  # type: ignore[attr-defined]
+            yield node
 
 
 def _is_loaded(given: ast.expr) -> bool:

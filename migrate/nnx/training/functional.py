@@ -449,7 +449,7 @@ class _Functional(PassedTrees):
         if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
             if isinstance(node.ctx, ast.Del):
                 raise Unsupported(node, "a value that is deleted")
-            if self.parent(node) in self.flow.loaded:
+            if node in self.flow.loaded:
                 raise Unsupported(node, "variables from elsewhere")
             return
         if isinstance(value, Model):

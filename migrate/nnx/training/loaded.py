@@ -12,7 +12,6 @@ optimizer in place. That is an update, as those of the loop are (`old_values`).
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...edits import Part
@@ -35,27 +34,22 @@ def target(form: _Native, node: ast.AST) -> ast.Name | None:
     given = restored_target(form.flow, node)
     if given is None or not form.component.holds(form.flow.value(given)):
         return None
-    if isinstance(form.flow.value(given), State) and form.flow.name(node.func) not in READS_BACK:
+    if isinstance(form.flow.value(given), State) and not (form.keeps_keys or form.flow.name(node.func) in READS_BACK):
         return None  # see `saving`
     if not isinstance(given, ast.Name):
         raise Unsupported(node, "a checkpoint restored into something that has no name")
     return given
 
 
-def assigned(form: _Native) -> Iterator[tuple[ast.Assign, ast.Name]]:
-    """The statements that give a name values from elsewhere, `params = load_params(path)`, with the name."""
-    for statement in form.flow.loaded:
-        name = statement.targets[0]
-        if isinstance(name, ast.Name) and form.component.holds(form.flow.value(name)):
-            yield statement, name
+def assigned(form: _Native) -> list[ast.Name]:
+    """The names where they are given values from elsewhere: `params = load_params(path)`."""
+    found = [name for name in form.flow.loaded if isinstance(name, ast.Name) and form.component.holds(form.flow.value(name))]
+    return sorted(found, key=lambda name: (form.source(name).module, name.lineno, name.col_offset))
 
 
-def name_of(form: _Native, given: ast.expr) -> ast.Name | None:
-    """The name whose values a call, or what else is assigned, replaces."""
-    statement = form.parent(given)
-    if isinstance(statement, ast.Assign) and statement in form.flow.loaded and statement.value is given:
-        return next((name for other, name in assigned(form) if other is statement), None)
-    return target(form, given)
+def name_of(form: _Native, node: ast.expr) -> ast.Name | None:
+    """The name whose values are replaced: by a call, or where it stands."""
+    return node if isinstance(node, ast.Name) and node in form.flow.loaded else target(form, node)
 
 
 def symbol_of(form: _Native, given: ast.expr) -> Symbol | None:
@@ -66,16 +60,34 @@ def symbol_of(form: _Native, given: ast.expr) -> Symbol | None:
 
 def write_assigned(form: _Native) -> None:
     """What something else has made goes into the model in place."""
-    for statement, name in assigned(form):
-        _check(form, statement)
-        symbol = form.flow.symbol(form.source(name), name)
-        if symbol[1] is form.home and name.lineno < form.init.lineno:
-            raise Unsupported(statement, "values that are loaded before there is a model")
-        own = symbol[1] is form.function(statement) or isinstance(symbol[1], ast.ClassDef)
-        if not own and symbol[1] is not None:
-            raise Unsupported(statement, "values that a function loads for the one around it")
-        _, load, item = _texts(form, name)
-        form.replace(statement, f"{load}, ", statement.value, f"{item})")
+    statements: dict[ast.stmt, list[ast.Name]] = {}
+    for name in assigned(form):
+        statements.setdefault(form.statement(name), []).append(name)
+    for statement, names in statements.items():
+        assert isinstance(statement, ast.Assign)
+        source = form.source(statement)
+        lines: list[Part | ast.AST] = []
+        for name in names:
+            _check_place(form, statement, name)
+            _, load, item = _texts(form, name)
+            if statement.targets == [name]:
+                form.replace(statement, f"{load}, ", statement.value, f"{item})")
+                break
+            given = form.free(source, form.function(name), [f"loaded_{name.id.removeprefix('self.')}"])
+            form.replace(name, given)
+            lines += [f"{source.newline}{source.indent_of(statement)}{load}, {given}{item})"]
+        else:
+            form.replace(statement, statement.targets[0], " = ", statement.value, *lines)
+
+
+def _check_place(form: _Native, statement: ast.Assign, name: ast.Name) -> None:
+    _check(form, statement)
+    symbol = form.flow.symbol(form.source(name), name)
+    if symbol[1] is form.home and name.lineno < form.init.lineno:
+        raise Unsupported(statement, "values that are loaded before there is a model")
+    own = symbol[1] is form.function(statement) or isinstance(symbol[1], ast.ClassDef)
+    if not own and symbol[1] is not None:
+        raise Unsupported(statement, "values that a function loads for the one around it")
 
 
 def write(form: _Native, call: ast.Call) -> bool:
@@ -107,11 +119,11 @@ def write(form: _Native, call: ast.Call) -> bool:
 def stores(form: _Native, name: ast.Name) -> bool:
     """Is `name` assigned from such a call? The assignment goes with it."""
     statement = form.statement(name)
-    return isinstance(statement, ast.Assign) and name_of(form, statement.value) is not None
+    return name in form.flow.loaded or (isinstance(statement, ast.Assign) and target(form, statement.value) is not None)
 
 
-def shown(form: _Native, node: ast.AST) -> bool:
-    """A state, or that of an optimizer, which a library only looks at, or a dictionary that is made for one has."""
+def takes(form: _Native, node: ast.AST) -> bool:
+    """Is a state, or that of an optimizer, one that a library only looks at, or a dictionary that is made for one has?"""
     value = form.flow.value(node)
     opt_state = isinstance(value, OptState) or _is_slots(form, node)
     if not (opt_state or isinstance(value, State)) or not isinstance(getattr(node, "ctx", None), ast.Load):
@@ -123,11 +135,19 @@ def shown(form: _Native, node: ast.AST) -> bool:
             return False
     elif not isinstance(holder, ast.Call) or node is holder.func:
         return False
-    elif form.flow.name(holder.func) in READS_BACK and node in holder.args[:1]:
-        if target(form, holder) is not None:
-            return True  # with the call
-    elif not (trees.looks(form, holder) or _saves(form, holder)):
+    elif target(form, holder) is not node and not (trees.looks(form, holder) or _saves(form, holder)):
         return False
+    return True
+
+
+def shown(form: _Native, node: ast.AST) -> bool:
+    """The same, as Linen has it."""
+    if not takes(form, node):
+        return False
+    value, parent = form.flow.value(node), form.parent(node)
+    holder = form.parent(parent) if isinstance(parent, ast.keyword) else parent
+    if isinstance(holder, ast.Call) and target(form, holder) is node:
+        return True  # with the call
     _check(form, node)
     if isinstance(value, State):
         if not isinstance(node, ast.Name):

@@ -133,6 +133,7 @@ class _Native(Rewrite):
         leaf_order.check(self)
         self.site = self.component.sites[0]
         self.uses = list(self.tracked())
+        self.keeps_keys = saving.keeps_keys(self)
         if any(isinstance(p, ast.JoinedStr) for node, _ in self.uses for p in self.source(node).ancestors(node)):
             raise Unsupported(self.site, "a use within an f-string")
         lost_gradients.check(self)

@@ -44,12 +44,34 @@ def check(form: _Native) -> list[tuple[ast.expr, str, ast.Name]]:
                 continue
             if any(_kept(form, call, scope, moment, symbol) for moment in later):
                 raise Unsupported(node, "an old state or params that a function keeps beyond an update")
-            if symbol[1] not in around or _apart(form, symbol, before | after):
+            if symbol[1] not in around or _apart(form, symbol, before | after) or _out_of_reach(form, node, symbol, scope):
                 continue
             if any(_late(form, moment, call, symbol) for moment in _moments(form, node, scope, set())):
                 if not _keeps_step(form, node, symbol, call, kept):
                     raise Unsupported(node, "an old state or params that are read after an update")
     return [(call, name, state) for call, (name, state) in kept.items()]
+
+
+def _out_of_reach(form: _Native, node: ast.AST, symbol: Symbol, scope: ast.AST | None) -> bool:
+    """Is an attribute read by methods which a static method cannot call, as it has no object? Its callers are seen to."""
+    reader = form.function(node)
+    if not isinstance(symbol[1], ast.ClassDef) or not isinstance(scope, ast.FunctionDef) or reader is scope:
+        return False
+    if not any(getattr(decorator, "id", "") == "staticmethod" for decorator in scope.decorator_list):
+        return False
+    names = {"self", "cls", symbol[1].name}
+    if any(isinstance(name, ast.Name) and name.id in names for name in subtree(scope)):
+        return False
+    seen: set[ast.AST] = set()
+    todo = [reader] if reader is not None else []
+    while todo:
+        function = todo.pop()
+        if function is scope:
+            return False
+        if function not in seen:
+            seen.add(function)
+            todo += [f for call in form.flow.callers.get(function, {}) if (f := form.function(call)) is not None]
+    return True
 
 
 def _keeps_step(
@@ -137,8 +159,8 @@ def updates(form: _Native) -> dict[ast.expr, frozenset[str]]:
                 direct[node] = _parts(value)
             elif loaded.target(form, node) is not None:
                 direct[node] = _parts(value)
-    for statement, name in loaded.assigned(form):
-        direct[statement.value] = _parts(form.flow.value(name))
+    for name in loaded.assigned(form):
+        direct[name] = _parts(form.flow.value(name))
     if form.by_hand is not None:
         direct |= dict.fromkeys(form.by_hand.updates, _BOTH)
     found = dict(direct)

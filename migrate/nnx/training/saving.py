@@ -22,6 +22,8 @@ _CHECKPOINTERS = ("CheckpointManager", "Checkpointer")
 
 def touches(form: _Native, call: ast.Call) -> bool:
     """Does a call that is given a state save or restore it?"""
+    if form.keeps_keys:
+        return False
     name = form.flow.name(call.func) or ""
     if name in SAVES or name in RESTORES or name in _SAVE_ARGS or name.startswith("orbax.checkpoint.args."):
         return True
@@ -36,7 +38,6 @@ def use(form: _Native, call: ast.Call, node: ast.Name) -> bool:
     name = form.flow.name(call.func) or ""
     if name in RESTORES or _restoring(form, call):
         return True
-    _check_keys(form)
     if name in SAVES:
         if not {k.arg for k in call.keywords} <= _FLAX_SAVE or len(call.args) > 7:
             raise Unsupported(call, "a checkpoint that is saved with other options")
@@ -53,7 +54,7 @@ def use(form: _Native, call: ast.Call, node: ast.Name) -> bool:
 def restore(form: _Native, call: ast.Call) -> bool:
     """`state = checkpoints.restore_checkpoint(path, state)`, `state = manager.restore(step, items=state)`, ..."""
     node = restored_target(form.flow, call)
-    if node is None or not isinstance(form.flow.value(node), State):
+    if form.keeps_keys or node is None or not isinstance(form.flow.value(node), State):
         return False
     if not isinstance(node, ast.Name):
         raise Unsupported(call, "a checkpoint restored into a state that has no name")
@@ -104,15 +105,16 @@ def _restoring(form: _Native, call: ast.Call) -> bool:
     return isinstance(call.func, ast.Attribute) and call.func.attr == "restore"
 
 
-def _check_keys(form: _Native) -> None:
-    """Unsupported where the program restores what is no state: a dictionary that it would read by a TrainState's keys."""
+def keeps_keys(form: _Native) -> bool:
+    """Does the program restore what is no state: a dictionary that it reads by a TrainState's keys? Files keep them, then."""
     files = form.program_files()
     methods = [form.parent(attribute) for attribute in form.flow.uses.attributes({"restore"})]
     calls = [c for c in methods if isinstance(c, ast.Call) and isinstance(c.func, ast.Attribute) and _kind(form, c)]
     for call in [*form.flow.uses.calls(RESTORES), *calls]:
         target = restored_target(form.flow, call)
         if form.source(call).module in files and (target is None or not isinstance(form.flow.value(target), State)):
-            raise Unsupported(call, "a checkpoint that is restored without a state")
+            return True
+    return False
 
 
 def _pair(form: _Native, node: ast.Name) -> str:

@@ -555,9 +555,11 @@ def needs_optimizer(form: _Native, symbol: Symbol, seen: set[Symbol]) -> bool:
             continue
         parent = form.parent(node)
         if isinstance(parent, ast.Attribute):
-            if parent.attr in ("apply_gradients", "step", "replace") or parent.attr in form.fields:
+            if parent.attr in ("apply_gradients", "step", "replace", "opt_state") or parent.attr in form.fields:
                 return True
             continue
+        if loaded.takes(form, node):
+            return True
         holder = form.parent(parent) if isinstance(parent, ast.keyword) else parent
         if isinstance(holder, ast.Assign) and holder.value is node:
             return True  # a copy of both
