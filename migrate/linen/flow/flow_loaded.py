@@ -9,7 +9,21 @@ from typing import TYPE_CHECKING
 
 from ...source import SourceFile
 from ...trees import subtree
-from .flow_values import ANY, Bound, Collection, Items, Nothing, OptState, State, Symbol, Tracked, Value, Variables, is_sequence
+from .flow_values import (
+    ANY,
+    Bound,
+    Collection,
+    Items,
+    Nothing,
+    OptState,
+    Record,
+    State,
+    Symbol,
+    Tracked,
+    Value,
+    Variables,
+    is_sequence,
+)
 
 if TYPE_CHECKING:
     from .flow import Flow
@@ -19,7 +33,7 @@ _LOADING = re.compile(r"load|restor|resum|checkpoint|ckpt|pretrained|unflatten|u
 
 
 def names(flow: Flow, source: SourceFile, statement: ast.Assign, value: Value) -> Iterator[ast.expr]:
-    """The names and attributes to which an assignment gives values from elsewhere, in the place of those that the program has made for them.
+    """The names and attributes to which an assignment gives values from elsewhere, in the place of those that they have.
 
     `params = load_params(path)` below `params = model.init(key, x)["params"]`, `state = restored["state"]`, and
     `params, step = restore(path)`. That is told by what is said of it: any other value of one of these names is something
@@ -49,7 +63,7 @@ def _is_given(flow: Flow, source: SourceFile, target: ast.expr, given: ast.expr,
         return False
     symbol = flow.held_by(source, target)
     held = flow.env.held(symbol) if symbol is not None else None
-    if symbol is None or not isinstance(held, Nothing | State | OptState | None) and not _is_params(held):
+    if symbol is None or (not isinstance(held, Nothing | State | OptState | None) and not _is_params(held)):
         return False
     if not any(other is not target for other in _stores(flow, source, target, symbol)):
         return False
@@ -88,7 +102,7 @@ def stays(flow: Flow, source: SourceFile, call: ast.Call, target: ast.expr) -> b
     Under another name they are a tree beside the model's own: whatever it was that was saved.
     """
     value = flow.value(target)
-    if not (isinstance(value, OptState) or _is_params(value)) or not isinstance(target, ast.Name):
+    if not (isinstance(value, OptState | Record) or _is_params(value)) or not isinstance(target, ast.Name):
         return False
     parent = source.parents[call]
     if isinstance(parent, ast.Tuple):

@@ -17,6 +17,7 @@ import ast
 from ...context import FileContext
 from ...linen.flow.flow import Flow
 from ...linen.flow.flow_values import (
+    ANY,
     Collection,
     Deltas,
     Function,
@@ -39,6 +40,7 @@ from . import (
     functional_calls,
     functional_gradients,
     functional_kinds,
+    functional_loaded,
     functional_state_classes,
     handed_apply,
     handed_models,
@@ -204,6 +206,9 @@ class _Functional(PassedTrees):
         named = isinstance(node, ast.Attribute) and node.attr == given.arg
         return named and isinstance(self.flow.value(node.value), State)  # type: ignore[attr-defined]
 
+    def saved(self, node: ast.AST, value: Value) -> bool:
+        return functional_loaded.record(self, node, value)
+
     # names -----------------------------------------------------------------------------------------------------
     def _is_init(self, node: ast.Call) -> bool:
         return isinstance(self.flow.value(node.func), Method)
@@ -250,6 +255,12 @@ class _Functional(PassedTrees):
             if scope is None:
                 return ""
             scope = self.function(scope)
+
+    def structure_beside(self, node: ast.AST) -> str:
+        """The name of the structure of the model of a tree, where the function that initializes it, or one around, is."""
+        value = self.flow.value(node)
+        kind = functional_kinds.of(self, node, value) if isinstance(value, Tracked) else self.kinds[0]
+        return "" if kind.several else self._seen_from(kind, node)
 
     def holder(self, node: ast.AST, function: ast.Attribute | ast.Name) -> str:
         if isinstance(function, ast.Name):
@@ -431,7 +442,10 @@ class _Functional(PassedTrees):
         """Unsupported where a state is given params that something else has made: they would be Linen's dictionaries."""
         made = self.flow.creates_state(call) or (isinstance(call.func, ast.Attribute) and call.func.attr == "replace")
         for keyword in call.keywords if made else ():
-            if keyword.arg in self.parts and not isinstance(self.flow.value(keyword.value), Tracked | Nothing):
+            value = self.flow.value(keyword.value)
+            if keyword.arg in (*self.parts, "opt_state") and not isinstance(value, Tracked | Nothing):
+                if value == ANY and functional_loaded.replaced(self, keyword):
+                    continue
                 raise Unsupported(keyword.value, f"{keyword.arg} from elsewhere")
 
     # uses ------------------------------------------------------------------------------------------------------
@@ -446,11 +460,12 @@ class _Functional(PassedTrees):
                 self._create(node, value)
             if isinstance(value, State):
                 self._check_given(node)
+            functional_loaded.read_back(self, node)
         if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
             if isinstance(node.ctx, ast.Del):
                 raise Unsupported(node, "a value that is deleted")
             if node in self.flow.loaded:
-                raise Unsupported(node, "variables from elsewhere")
+                functional_loaded.assigned(self, node)
             return
         if isinstance(value, Model):
             if handed_models.hand_on(self, node):
@@ -538,7 +553,7 @@ class _Functional(PassedTrees):
             if not (isinstance(value, Variables | Updated) and functional_calls.takes_item(self, parent)):
                 self._attribute(parent, value)
             return
-        if linen_trees.shown(self, node):
+        if linen_trees.shown(self, node) or functional_loaded.shown(self, node):
             return
         if self.read_only.intersection(self.receivers(node)) and linen_trees.hand_over(self, node):
             return

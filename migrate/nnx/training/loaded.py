@@ -1,9 +1,9 @@
 """Values that a library saves and reads back in the trees of Linen, in the NNX idiom: files stay what they were.
 
-    params = from_bytes(params, data)           →   load_params(model, from_bytes(linen_params(model), data))
-    state = from_bytes(state, data)             →   load_state(model, optimizer, from_bytes(linen_state(model, optimizer), data))
-    params = load_params(path)                  →   load_params(model, load_params(path))
-    checkpointer.save(path, {"state": state})   →   checkpointer.save(path, {"state": linen_state(model, optimizer)})
+    params = from_bytes(params, data)    →   load_params(model, from_bytes(linen_params(model), data))
+    state = from_bytes(state, data)      →   load_state(model, optimizer, from_bytes(linen_state(model, optimizer), data))
+    params = load_params(path)           →   load_params(model, load_params(path))
+    pickle.dump({"opt": opt_state}, f)   →   pickle.dump({"opt": linen_opt_state(model, optimizer)}, f)
 
 The library is given dictionaries with Linen's keys and names, made anew, and what it returns goes into the model and its
 optimizer in place. That is an update, as those of the loop are (`old_values`).
@@ -15,24 +15,27 @@ import ast
 from typing import TYPE_CHECKING
 
 from ...edits import Part
+from ...linen.flow.flow_makers import maker_of
 from ...linen.flow.flow_uses import restored_target
-from ...linen.flow.flow_values import ANY, READS_BACK, Entries, OptState, State, Symbol, Tracked, Variables
+from ...linen.flow.flow_values import ANY, READS_BACK, SAVES, Entries, OptState, Record, State, Symbol, Tracked, Variables
 from ...trees import subtree
 from . import collections, loops, masks, trees
-from .rewrite import Unsupported
+from .places import runs_before
+from .rewrite import Rewrite, Unsupported
 
 if TYPE_CHECKING:
     from .native import _Native
 
+_SAVERS = ("orbax.", "flax.serialization.", "flax.training.orbax_utils.", "pickle.")
 _REPLACED = {"params", "batch_stats", "opt_state", "step"}
 
 
-def target(form: _Native, node: ast.AST) -> ast.Name | None:
+def target(form: Rewrite, node: ast.AST) -> ast.Name | None:
     """The name of what a call reads back, where its values come in place of those that are held."""
-    if not isinstance(node, ast.Call) or not isinstance(form.flow.value(node), Tracked):
+    if not isinstance(node, ast.Call) or not isinstance(form.flow.value(node), Tracked | Record):
         return None
     given = restored_target(form.flow, node)
-    if given is None or not form.component.holds(form.flow.value(given)):
+    if given is None or not form.within(form.flow.value(given)):
         return None
     if isinstance(form.flow.value(given), State) and not (form.keeps_keys or form.flow.name(node.func) in READS_BACK):
         return None  # see `saving`
@@ -68,7 +71,8 @@ def write_assigned(form: _Native) -> None:
         source = form.source(statement)
         lines: list[Part | ast.AST] = []
         for name in names:
-            _check_place(form, statement, name)
+            _check(form, statement)
+            check_place(form, name)
             _, load, item = _texts(form, name)
             if statement.targets == [name]:
                 form.replace(statement, f"{load}, ", statement.value, f"{item})")
@@ -80,14 +84,19 @@ def write_assigned(form: _Native) -> None:
             form.replace(statement, statement.targets[0], " = ", statement.value, *lines)
 
 
-def _check_place(form: _Native, statement: ast.Assign, name: ast.Name) -> None:
-    _check(form, statement)
-    symbol = form.flow.symbol(form.source(name), name)
-    if symbol[1] is form.home and name.lineno < form.init.lineno:
-        raise Unsupported(statement, "values that are loaded before there is a model")
-    own = symbol[1] is form.function(statement) or isinstance(symbol[1], ast.ClassDef)
-    if not own and symbol[1] is not None:
-        raise Unsupported(statement, "values that a function loads for the one around it")
+def check_place(form: Rewrite, name: ast.Name) -> None:
+    """Unsupported where there need not be values that others can take the place of."""
+    source, scope = form.source(name), form.function(name)
+    symbol = form.flow.symbol(source, name)
+    if isinstance(symbol[1], ast.ClassDef):
+        return  # an attribute, which another method gives its first value
+    if symbol[1] is not scope:
+        raise Unsupported(name, "values that a function loads for the one around it")
+    parameters = getattr(getattr(scope, "args", None), "args", [])
+    others = [other for other in form.flow.occurrences(symbol) if isinstance(other.ctx, ast.Store) and other is not name]
+    if symbol[2] in [a.arg for a in parameters] or any(runs_before(form, form.statement(o), name) for o in others):
+        return
+    raise Unsupported(name, "values that are loaded where there need not be a model")
 
 
 def write(form: _Native, call: ast.Call) -> bool:
@@ -122,7 +131,7 @@ def stores(form: _Native, name: ast.Name) -> bool:
     return name in form.flow.loaded or (isinstance(statement, ast.Assign) and target(form, statement.value) is not None)
 
 
-def takes(form: _Native, node: ast.AST) -> bool:
+def takes(form: Rewrite, node: ast.AST) -> bool:
     """Is a state, or that of an optimizer, one that a library only looks at, or a dictionary that is made for one has?"""
     value = form.flow.value(node)
     opt_state = isinstance(value, OptState) or _is_slots(form, node)
@@ -131,13 +140,10 @@ def takes(form: _Native, node: ast.AST) -> bool:
     parent = form.parent(node)
     holder = form.parent(parent) if isinstance(parent, ast.keyword) else parent
     if isinstance(holder, ast.Dict):
-        if node in holder.keys or not _is_kept(form, holder):
-            return False
-    elif not isinstance(holder, ast.Call) or node is holder.func:
+        return node not in holder.keys and _is_kept(form, holder)
+    if not isinstance(holder, ast.Call) or node is holder.func:
         return False
-    elif target(form, holder) is not node and not (trees.looks(form, holder) or _saves(form, holder)):
-        return False
-    return True
+    return target(form, holder) is node or is_saved(form, holder)
 
 
 def shown(form: _Native, node: ast.AST) -> bool:
@@ -183,31 +189,33 @@ def replaced(form: _Native, state: ast.Name, given: dict[str, ast.expr]) -> list
     return [*line, f"}}{_whole(value)})"]
 
 
-def _is_kept(form: _Native, dictionary: ast.Dict) -> bool:
+def _is_kept(form: Rewrite, dictionary: ast.Dict) -> bool:
     """Is a dictionary handed to a library, or given a name of which no state is read?"""
     parent = form.parent(dictionary)
     call = form.parent(parent) if isinstance(parent, ast.keyword) else parent
     if isinstance(call, ast.Call):
-        return call.func is not dictionary and (trees.looks(form, call) or _saves(form, call))
+        return call.func is not dictionary and is_saved(form, call)
     if not isinstance(parent, ast.Assign) or len(parent.targets) != 1 or not isinstance(parent.targets[0], ast.Name):
         return False
     held = form.flow.symbol(form.source(dictionary), parent.targets[0])
     for name in form.flow.occurrences(held):
         above = form.parent(name)
         call = form.parent(above) if isinstance(above, ast.keyword) else above
-        if isinstance(name.ctx, ast.Load) and not (isinstance(call, ast.Call) and _saves(form, call)):
+        if isinstance(name.ctx, ast.Load) and not (isinstance(call, ast.Call) and is_saved(form, call)):
             return False
     return True
 
 
-def _saves(form: _Native, call: ast.Call) -> bool:
-    """Does a function of a library take a tree, and give nothing of it back?"""
-    if form.flow.name(call.func) == "flax.training.orbax_utils.save_args_from_target":
-        return True
-    return trees.of_library(form, call) and not isinstance(form.flow.value(call), Tracked | Entries)
+def is_saved(form: Rewrite, call: ast.Call) -> bool:
+    """Does a library save a tree, whatever it is?"""
+    name = form.flow.name(call.func) or ""
+    if name in SAVES or name.startswith(_SAVERS) or trees.looks(form, call):
+        return not isinstance(form.flow.value(call), Tracked | Entries)
+    made = maker_of(form.flow, call.func.value) if isinstance(call.func, ast.Attribute) else ""
+    return made.startswith("orbax.") and call.func.attr in ("save", "restore")  # type: ignore[attr-defined]
 
 
-def _is_slots(form: _Native, node: ast.AST) -> bool:
+def _is_slots(form: Rewrite, node: ast.AST) -> bool:
     """`state.opt_state`"""
     return isinstance(node, ast.Attribute) and node.attr == "opt_state" and isinstance(form.flow.value(node.value), State)
 
@@ -221,7 +229,7 @@ def _check(form: _Native, node: ast.AST) -> None:
 
 
 def _texts(form: _Native, name: ast.Name) -> tuple[str, str, str]:
-    """What a library is given for a name; the beginning of the call that takes what it returns; and what of that it takes."""
+    """What a library is given for a name; the beginning of the call that takes what it returns; and the end of it."""
     parity = form.context(name).parity
     value = form.flow.value(name)
     symbol = form.flow.symbol(form.source(name), name)

@@ -155,9 +155,8 @@ def updates(form: _Native) -> dict[ast.expr, frozenset[str]]:
     direct: dict[ast.expr, frozenset[str]] = {}
     for node, value in form.uses:
         if isinstance(node, ast.Call):
-            if isinstance(value, State) and (state_updates.is_update(form, node) or saving.touches(form, node)):
-                direct[node] = _parts(value)
-            elif loaded.target(form, node) is not None:
+            of_state = isinstance(value, State) and (state_updates.is_update(form, node) or saving.touches(form, node))
+            if of_state or loaded.target(form, node) is not None:
                 direct[node] = _parts(value)
     for name in loaded.assigned(form):
         direct[name] = _parts(form.flow.value(name))

@@ -287,6 +287,10 @@ class PassedTrees(Rewrite):
             if self.has(value):
                 yield node, value
 
+    def saved(self, node: ast.AST, value: Value) -> bool:
+        """Is a tuple with trees one that a library saves or reads back? It is written as that takes it."""
+        raise NotImplementedError
+
     def bundle(self, node: ast.AST, value: Value) -> None:
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
             return
@@ -301,5 +305,5 @@ class PassedTrees(Rewrite):
             copied = isinstance(call, ast.Call) and call.func is parent and flow_records.made_by(self.flow, call)
             if value.field(parent.attr) is not None or copied:
                 return
-        if not self.goes_on(node):
+        if not self.saved(node, value) and not self.goes_on(node):
             raise Unsupported(node, "a tuple with a state that goes where it is not followed")

@@ -42,6 +42,19 @@ def exclusive(form: Rewrite, one: ast.AST, other: ast.AST) -> bool:
     return any((id(parent), "orelse" if field == "body" else "body") in branches for parent, field in _branches(form, other))
 
 
+def runs_before(form: Rewrite, first: ast.stmt, node: ast.AST) -> bool:
+    """Does a statement run whenever `node` does, before it? It stands above, in a block around."""
+    child: ast.AST = node
+    for parent in [*form.source(node).ancestors(node)]:
+        for block in (getattr(parent, field, None) for field in ("body", "orelse", "finalbody")):
+            if isinstance(block, list) and child in block and first in block:
+                return block.index(first) < block.index(child)
+        if isinstance(parent, ast.FunctionDef | ast.Lambda | ast.ClassDef):
+            return False
+        child = parent
+    return False
+
+
 def changed_between(form: Rewrite, node: ast.AST, first: ast.stmt, last: ast.stmt) -> bool:
     """May an expression of one statement mean something else in a later one of the same block?"""
     block = form.block(first)

@@ -37,6 +37,8 @@ _PASSING = {"functools.partial", "jax.eval_shape"}
 class Rewrite:
     """The edits of one component; `commit` carries them out unless one of them is in another's way."""
 
+    keeps_keys = True  # do the files that a program saves keep the keys and names of Linen?
+
     def __init__(self, component: Component, flow: Flow, contexts: dict[str, FileContext]) -> None:
         self.component = component
         self.flow = flow

@@ -106,7 +106,7 @@ def _restoring(form: _Native, call: ast.Call) -> bool:
 
 
 def keeps_keys(form: _Native) -> bool:
-    """Does the program restore what is no state: a dictionary that it reads by a TrainState's keys? Files keep them, then."""
+    """Does the program restore what is no state: a dictionary that it reads by a TrainState's keys? Files keep them."""
     files = form.program_files()
     methods = [form.parent(attribute) for attribute in form.flow.uses.attributes({"restore"})]
     calls = [c for c in methods if isinstance(c, ast.Call) and isinstance(c.func, ast.Attribute) and _kind(form, c)]

@@ -1,0 +1,125 @@
+"""Values that a library saves and reads back in the trees of Linen, in the functional form: files stay what they were.
+
+    checkpointer.save(path, state)      →   checkpointer.save(path, linen_train_state(state))
+    state = restore(path, item=state)   →   state = with_linen_values(state, restore(path, item=linen_train_state(state)))
+    params = from_bytes(params, data)   →   params = from_linen_values(graphdef, params, from_bytes(...))
+
+What the library is given is made anew, boxes with it where variables have axes.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from ...edits import Part
+from ...linen.flow.flow_values import Items, OptState, Record, State, Value, Variables
+from . import linen_trees, loaded
+from .rewrite import Unsupported
+
+if TYPE_CHECKING:
+    from .functional import _Functional
+
+
+def shown(form: _Functional, node: ast.AST) -> bool:
+    """A state, or another tree that a library reads back, as Linen has it."""
+    parent = form.parent(node)
+    holder = form.parent(parent) if isinstance(parent, ast.keyword) else parent
+    back = isinstance(holder, ast.Call) and loaded.target(form, holder) is node
+    if not back and not loaded.takes(form, node):
+        return False
+    assert isinstance(node, ast.expr)
+    value = form.flow.value(node)
+    parity = form.context(node).parity
+    if isinstance(value, State):
+        if not isinstance(node, ast.Name):
+            return False
+        form.replace(node, f"{parity('linen_train_state')}({form.text(node)}{_whole(form, node)})")
+    else:
+        graphdef = _structure(form, node)
+        form.replace(node, f"{parity('linen_values')}({graphdef}, {form.text(node)}{_whole(form, node)})")
+    return True
+
+
+def record(form: _Functional, node: ast.AST, value: Value) -> bool:
+    """A record of the project with trees of one model, which a library saves, or returns in place of one it was given."""
+    if not isinstance(value, Record):
+        return False
+    if isinstance(node, ast.Call):
+        name = loaded.target(form, node)
+        if name is not None:
+            form.replace(node, *_taken(form, name, node))
+        return False  # and goes on
+    parent = form.parent(node)
+    call = form.parent(parent) if isinstance(parent, ast.keyword) else parent
+    if not isinstance(node, ast.Name) or not isinstance(call, ast.Call) or call.func is node:
+        return False
+    if loaded.target(form, call) is not node and not loaded.is_saved(form, call):
+        return False
+    helper = form.context(node).parity("linen_values")
+    form.replace(node, f"{helper}({_structure(form, node)}, {form.text(node)}{_whole(form, node)})")
+    return True
+
+
+def read_back(form: _Functional, call: ast.Call) -> None:
+    """What a library returns in place of what it was given."""
+    name = loaded.target(form, call)
+    if name is not None:
+        form.replace(call, *_taken(form, name, call))
+
+
+def assigned(form: _Functional, name: ast.Name) -> None:
+    """`params = load_params(path)`, of values from elsewhere."""
+    statement = form.statement(name)
+    if not isinstance(statement, ast.Assign) or statement.targets != [name]:
+        raise Unsupported(name, "variables from elsewhere")
+    loaded.check_place(form, name)
+    form.replace(statement.value, *_taken(form, name, statement.value))
+
+
+def replaced(form: _Functional, keyword: ast.keyword) -> bool:
+    """`state.replace(params=loaded)`"""
+    call = form.parent(keyword)
+    base = call.func.value if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) else None
+    if not isinstance(base, ast.Name) or not isinstance(form.flow.value(base), State):
+        return False
+    state = form.text(base)
+    helper = form.context(call).parity("from_linen_values")
+    like = f"{state}.graphdef, {state}.{keyword.arg}"
+    form.replace(keyword.value, f"{helper}({like}, ", keyword.value, f"{_whole(form, base)})")
+    return True
+
+
+def _taken(form: _Functional, name: ast.Name, given: ast.expr) -> list[Part | ast.AST]:
+    parity = form.context(name).parity
+    like, end = form.text(name), f"{_whole(form, name)})"
+    if isinstance(form.flow.value(name), State):
+        return [f"{parity('with_linen_values')}({like}, ", given, end]
+    return [f"{parity('from_linen_values')}({_structure(form, name)}, {like}, ", given, end]
+
+
+def _whole(form: _Functional, node: ast.expr) -> str:
+    """Do states of params stand for `{"params": params}` there?"""
+    value = form.flow.value(node)
+    if isinstance(value, Record):
+        held = [item for item in value.items if form.has(item)]
+        found = {isinstance(item, Variables) or (isinstance(item, OptState) and item.whole) for item in held}
+        if len(found) != 1 or any(isinstance(item, Items | State) for item in held):
+            raise Unsupported(node, "a record with several kinds of trees that is saved")
+        return ", whole=True" if found == {True} and len(form.parts) == 1 else ""
+    all_of_it = isinstance(value, Variables) or (isinstance(value, State | OptState) and value.whole)
+    return ", whole=True" if all_of_it and len(form.parts) == 1 else ""
+
+
+def _structure(form: _Functional, node: ast.expr) -> str:
+    """The structure of the model of a tree, where one is in sight."""
+    value = form.flow.value(node)
+    base = node.value if isinstance(node, ast.Attribute) else None
+    if base is not None and isinstance(form.flow.value(base), State):
+        return f"{form.text(base)}.graphdef"
+    if isinstance(value, Record) and (len(form.kinds) != 1 or form.annotated):
+        raise Unsupported(node, "a record with trees of several models that is saved")
+    found = linen_trees.structure_of(form, node) or form.structure_beside(node)
+    if not found:
+        raise Unsupported(node, "a tree that is read back where the model's structure is not in sight")
+    return found
