@@ -22,6 +22,7 @@ from . import (
     flow_control,
     flow_dictionaries,
     flow_gradients,
+    flow_nones,
     flow_optimizers,
     flow_records,
     flow_versions,
@@ -235,9 +236,10 @@ class Flow:
         if isinstance(node, ast.Assign):
             value = self.value(node.value)
             for target in node.targets:
-                self._bind(source, target, value)
+                self._bind(source, target, flow_nones.given(source, target, node.value, value))
         elif (isinstance(node, ast.AnnAssign) and node.value is not None) or isinstance(node, ast.NamedExpr):
-            self._bind(source, node.target, self.value(node.value))
+            given = flow_nones.given(source, node.target, node.value, self.value(node.value))
+            self._bind(source, node.target, given)
         elif isinstance(node, ast.FunctionDef):
             flow_classes.bind_defaults(self, source, node)
             owner = source.parents.get(node)

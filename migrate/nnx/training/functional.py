@@ -36,6 +36,7 @@ from ...linen.flow.flow_values import (
 from ...trees import subtree
 from . import (
     advice,
+    copies,
     functional_calls,
     functional_gradients,
     functional_kinds,
@@ -536,7 +537,7 @@ class _Functional(PassedTrees):
             if not (isinstance(value, Variables | Updated) and functional_calls.takes_item(self, parent)):
                 self._attribute(parent, value)
             return
-        if linen_trees.shown(self, node):
+        if linen_trees.shown(self, node) or copies.asks_for_none(node, parent):
             return
         if self.read_only.intersection(self.receivers(node)) and linen_trees.hand_over(self, node):
             return

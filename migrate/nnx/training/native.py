@@ -466,6 +466,7 @@ class _Native(Rewrite):
 
     def _state(self, node: ast.AST, parent: ast.AST) -> None:
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            copies.write_none(self, node)
             return  # with its assignment
         if isinstance(node, ast.Call):
             return  # seen to as a call
