@@ -45,7 +45,6 @@ from .flow_values import (
     Bound,
     ClassValue,
     Collection,
-    Deltas,
     Entries,
     Function,
     Gradients,
@@ -433,7 +432,8 @@ class Flow:
             return base if isinstance(base, Model | Nothing) else ANY
         if name == "optax.apply_updates" and len(node.args) == 2:
             base = self.value(node.args[1])
-            return self.value(node.args[0]) if isinstance(base, Deltas) else base if isinstance(base, Nothing) else ANY
+            applied = flow_optimizers.is_deltas(base)
+            return self.value(node.args[0]) if applied else base if isinstance(base, Nothing) else ANY
         if name and name.endswith(".create") and self.creates_state(node):
             return self._state(node, name.removesuffix(".create"))
         restored = restored_target(self, node)
