@@ -23,6 +23,7 @@ from . import (
     flow_dictionaries,
     flow_gradients,
     flow_loaded,
+    flow_nones,
     flow_optimizers,
     flow_records,
     flow_versions,
@@ -45,7 +46,6 @@ from .flow_values import (
     Bound,
     ClassValue,
     Collection,
-    Deltas,
     Entries,
     Function,
     Gradients,
@@ -246,9 +246,10 @@ class Flow:
             self.loaded.difference_update(subtree(node))
             self.loaded |= found
             for target in node.targets:
-                self._bind(source, target, value)
+                self._bind(source, target, flow_nones.given(source, target, node.value, value))
         elif (isinstance(node, ast.AnnAssign) and node.value is not None) or isinstance(node, ast.NamedExpr):
-            self._bind(source, node.target, self.value(node.value))
+            given = flow_nones.given(source, node.target, node.value, self.value(node.value))
+            self._bind(source, node.target, given)
         elif isinstance(node, ast.FunctionDef):
             flow_classes.bind_defaults(self, source, node)
             owner = source.parents.get(node)
@@ -442,7 +443,8 @@ class Flow:
             return base if isinstance(base, Model | Nothing) else ANY
         if name == "optax.apply_updates" and len(node.args) == 2:
             base = self.value(node.args[1])
-            return self.value(node.args[0]) if isinstance(base, Deltas) else base if isinstance(base, Nothing) else ANY
+            applied = flow_optimizers.is_deltas(base)
+            return self.value(node.args[0]) if applied else base if isinstance(base, Nothing) else ANY
         if name and name.endswith(".create") and self.creates_state(node):
             return self._state(node, name.removesuffix(".create"))
         restored = restored_target(self, node)

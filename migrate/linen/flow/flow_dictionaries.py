@@ -1,4 +1,4 @@
-"""Dictionaries that are spelled out: of collections, of module classes, and with states under their keys."""
+"""Dictionaries that are spelled out: of collections, of module classes, and with states or params under their keys."""
 
 from __future__ import annotations
 
@@ -6,10 +6,27 @@ import ast
 import functools
 from typing import TYPE_CHECKING
 
-from .flow_values import ANY, NOTHING, ClassValue, Collection, Entries, Items, Nothing, State, Table, Value, Variables, join
+from .flow_values import (
+    ANY,
+    NOTHING,
+    ClassValue,
+    Collection,
+    Entries,
+    Gradients,
+    Items,
+    Nothing,
+    OptState,
+    State,
+    Table,
+    Value,
+    Variables,
+    join,
+)
 
 if TYPE_CHECKING:
     from .flow import Flow
+
+_COLLECTIONS = {"params", "batch_stats", "cache", "intermediates"}  # keys of variables
 
 
 def of(flow: Flow, node: ast.Dict) -> Value:
@@ -32,14 +49,31 @@ def of(flow: Flow, node: ast.Dict) -> Value:
 
 def _entries(node: ast.Dict, values: list[Value]) -> Value:
     """`{"runner_state": (state, key), "losses": losses}`, whatever the order of its keys."""
-    said = [(key.value, value) for key, value in zip(node.keys, values) if isinstance(key, ast.Constant)]
-    entries = {key: value for key, value in said if isinstance(key, str)}
-    if len(entries) < len(node.keys):
-        return ANY
-    if not any(map(_holds_state, values)):
+    entries: dict[str, Value] = {}
+    for key, value in zip(node.keys, values):
+        if key is None and isinstance(value, Entries):  # `{**params, "critic": critic_params}`
+            entries.update(zip(value.keys, value.items, strict=True))
+        elif isinstance(key, ast.Constant) and isinstance(key.value, str):
+            entries[key.value] = value
+        else:
+            return ANY
+    values = list(entries.values())
+    trees = all(map(_is_trained, values)) and _COLLECTIONS.isdisjoint(entries)
+    if not any(map(_holds_state, values)) and not trees:
         return NOTHING if any(isinstance(value, Nothing) for value in values) else ANY
     keys = tuple(sorted(entries))
     return Entries(tuple(entries[key] for key in keys), keys)
+
+
+def is_tree(value: Value) -> bool:
+    """Is it params, gradients of them, or a dictionary of such: what one optimizer trains of several models?"""
+    if isinstance(value, Entries):
+        return all(map(is_tree, value.items))
+    return isinstance(value, Variables | Gradients) or (isinstance(value, Collection) and value.name == "params")
+
+
+def _is_trained(value: Value) -> bool:
+    return isinstance(value, OptState) or is_tree(value)
 
 
 def _holds_state(value: Value) -> bool:

@@ -6,7 +6,8 @@ import ast
 import dataclasses
 from typing import TYPE_CHECKING
 
-from .flow_values import ANY, Function, Gradients, Items, Nothing, Tracked, Value, is_sequence
+from .flow_dictionaries import is_tree
+from .flow_values import ANY, Entries, Function, Gradients, Items, Nothing, Tracked, Value, is_sequence
 
 if TYPE_CHECKING:
     from .flow import Flow
@@ -34,9 +35,7 @@ def of(flow: Flow, transform: str, node: ast.Call) -> Value:
 def result(flow: Flow, function: Function, returned: Value, args: list[ast.expr]) -> Value:
     """What a call gives: gradients like the argument that they are of, with the value, and what comes beside it."""
     given = flow.value(args[function.argnum]) if len(args) > function.argnum else ANY
-    gradients: Value = Gradients(given.sites) if isinstance(given, Tracked) else ANY
-    if isinstance(given, Nothing):
-        gradients = given
+    gradients = given if isinstance(given, Nothing) else _like(given)
     if function.transform != "grad":
         return Items((returned, gradients))
     if not function.has_aux:
@@ -44,3 +43,10 @@ def result(flow: Flow, function: Function, returned: Value, args: list[ast.expr]
     if isinstance(returned, Items) and is_sequence(returned, 2):
         return Items((gradients, returned.items[1]))
     return Items((gradients, ANY))
+
+
+def _like(given: Value) -> Value:
+    """Gradients of a tree, or of a dictionary of trees."""
+    if isinstance(given, Entries) and is_tree(given):
+        return dataclasses.replace(given, items=tuple(map(_like, given.items)))
+    return Gradients(given.sites) if isinstance(given, Tracked) else ANY

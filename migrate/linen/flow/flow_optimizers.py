@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import ast
+import dataclasses
 from typing import TYPE_CHECKING
 
+from .flow_dictionaries import is_tree
 from .flow_makers import maker_of
 from .flow_values import (
     ANY,
     NOTHING,
-    Collection,
     Deltas,
+    Entries,
     Items,
     Nothing,
     OptState,
@@ -39,17 +41,39 @@ def makes_transformation(name: str | None) -> bool:
 def of(flow: Flow, node: ast.Call, method: str) -> Value | None:
     """`tx.init(params)` and `tx.update(grads, opt_state)` of a transformation of optax."""
     given = flow.value(node.args[-1 if method == "init" else 1]) if len(node.args) > (method == "update") else ANY
-    of_params = isinstance(given, Variables) or (isinstance(given, Collection) and given.name == "params")
-    if not (isinstance(given, Nothing) or (of_params if method == "init" else isinstance(given, OptState))):
+    fits = is_tree if method == "init" else is_state
+    if not (isinstance(given, Nothing) or fits(given)):
         return None
     assert isinstance(node.func, ast.Attribute)
     if node.func not in flow.makers:
         flow.makers[node.func] = maker_of(flow, node.func.value)
     known = isinstance(flow.value(node.func.value), Transformation) or flow.makers[node.func].startswith("optax.")
-    if not known:
-        return None
-    if isinstance(given, OptState):
-        return Items((Deltas(given.sites), given))
-    if isinstance(given, Tracked):
-        return OptState(given.sites, isinstance(given, Variables))
-    return NOTHING
+    if not known or isinstance(given, Nothing):
+        return NOTHING if known else None
+    return _state(given) if method == "init" else Items((_deltas(given), given))
+
+
+def is_state(value: Value) -> bool:
+    """Is it a transformation's state? That of a dictionary of trees is taken for a dictionary of states."""
+    if isinstance(value, Entries):
+        return all(map(is_state, value.items))
+    return isinstance(value, OptState)
+
+
+def is_deltas(value: Value) -> bool:
+    """The same for what its `update` gives."""
+    if isinstance(value, Entries):
+        return all(map(is_deltas, value.items))
+    return isinstance(value, Deltas)
+
+
+def _state(tree: Value) -> Value:
+    if isinstance(tree, Entries):
+        return dataclasses.replace(tree, items=tuple(map(_state, tree.items)))
+    return OptState(tree.sites, isinstance(tree, Variables)) if isinstance(tree, Tracked) else ANY
+
+
+def _deltas(state: Value) -> Value:
+    if isinstance(state, Entries):
+        return dataclasses.replace(state, items=tuple(map(_deltas, state.items)))
+    return Deltas(state.sites) if isinstance(state, OptState) else ANY

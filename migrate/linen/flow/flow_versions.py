@@ -26,6 +26,8 @@ def clash(held: Value | None, given: Value | None, joined: Value | None) -> bool
         return False
     if joined == ANY:
         return _made(held) or _made(given)
+    if isinstance(held, Tracked) and isinstance(given, Tracked) and _made(given):
+        return held.sites.isdisjoint(given.sites)  # gradients of the generator, and then those of the discriminator
     if not (isinstance(held, Items) and isinstance(given, Items) and isinstance(joined, Items)):
         return False
     return any(map(clash, held.items, given.items, joined.items))

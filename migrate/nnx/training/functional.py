@@ -37,6 +37,7 @@ from ...linen.flow.flow_values import (
 from ...trees import subtree
 from . import (
     advice,
+    copies,
     functional_calls,
     functional_gradients,
     functional_kinds,
@@ -62,6 +63,7 @@ from .components import Component
 from .functional_kinds import Kind
 from .functional_state_classes import STATE_FIELDS
 from .init_functions import InitFunction
+from .made_names import MadeNames
 from .passed_trees import PassedTrees
 from .rewrite import Unsupported, obstacle
 from .wrapped_init import Wrapped
@@ -72,8 +74,9 @@ _MAPPING = {"jax.vmap", "jax.jit"}
 def write(components: list[Component], flow: Flow, contexts: dict[str, FileContext]) -> list[Component]:
     """The components that take the form."""
     forms: list[_Functional] = []
+    made = MadeNames()
     for component in components:
-        form = _Functional(component, flow, contexts)
+        form = _Functional(component, flow, contexts, made)
         component.split_obstacle = obstacle(form)
         if not component.split_obstacle:
             forms.append(form)
@@ -118,7 +121,9 @@ def _all_take_it(form: _Functional, name: str, forms: list[_Functional]) -> bool
 
 
 class _Functional(PassedTrees):
-    def __init__(self, component: Component, flow: Flow, contexts: dict[str, FileContext]) -> None:
+    def __init__(
+        self, component: Component, flow: Flow, contexts: dict[str, FileContext], made_names: MadeNames | None = None
+    ) -> None:
         super().__init__(component, flow, contexts)
         self.names_given: list[Symbol] = []
         self.state_classes: set[str] = set()  # of the project
@@ -132,7 +137,7 @@ class _Functional(PassedTrees):
         self.wrapped: dict[ast.Call, Wrapped] = {}  # calls of functions that only initialize
         self.read_only: set[Symbol] = set()  # parameters that are given dictionaries as Linen has them, and read them
         self.structures: set[Symbol] = set()  # names that were given a model, and now its structure
-        self.made_names: dict[ast.AST, set[str]] = {}  # for variables that are made before a statement, by function
+        self.made_names = made_names or MadeNames()  # for variables that the program had no names for
         self.returned: set[tuple[ast.AST, tuple[int, ...]]] = set()  # results of functions that are structures now
         self.renamed: dict[tuple[ast.AST | None, str], str] = {}  # parameters that are handed `apply`, and what they are now
 
@@ -358,7 +363,8 @@ class _Functional(PassedTrees):
         if nested is not None:
             source = self.source(call)
             assert nested.arg is not None
-            if nested.arg in source.names.bound_in(self.function(call) or source.tree):
+            bound = source.names.bound_in(self.function(call) or source.tree)
+            if nested.arg in bound or not self.made_names.pass_on(self, call, nested.arg):
                 raise Unsupported(call, f"the name {nested.arg} is taken")
             self.insert_before(statement, f"{opening}{name}, {nested.arg} = ", *moved)
             self.replace(nested.value, nested.arg)
@@ -553,7 +559,7 @@ class _Functional(PassedTrees):
             if not (isinstance(value, Variables | Updated) and functional_calls.takes_item(self, parent)):
                 self._attribute(parent, value)
             return
-        if linen_trees.shown(self, node) or functional_loaded.shown(self, node):
+        if linen_trees.shown(self, node) or functional_loaded.shown(self, node) or copies.asks_for_none(node, parent):
             return
         if self.read_only.intersection(self.receivers(node)) and linen_trees.hand_over(self, node):
             return

@@ -72,9 +72,10 @@ def dictionary(form: _Functional, call: ast.Call, graphdef: str, made: tuple[str
     names = source.names
     bound = names.bound_in(scope) if (scope := form.function(call)) is not None else set(names.definitions)
     line = f"{source.newline}{source.indent_of(statement)}{target.id} = "
-    if bound.isdisjoint(form.parts) and _only_items(form, target):
+    free = bound.isdisjoint(form.parts) and form.made_names.keep(form, call, form.parts)
+    if free and _only_items(form, target):
         form.replace(statement, f"{graphdef}, {', '.join(form.parts)} = ", *made)
-    elif bound.isdisjoint(form.parts):
+    elif free:
         items = ", ".join(f"'{part}': {part}" for part in form.parts)
         form.replace(statement, f"{graphdef}, {', '.join(form.parts)} = ", *made, f"{line}{{{items}}}")
     else:

@@ -103,11 +103,9 @@ def made_before(form: _Functional, call: ast.expr, statement: ast.stmt) -> str:
     taken = {n.id for n in subtree(scope) if isinstance(n, ast.Name)} | {
         n.arg for n in subtree(scope) if isinstance(n, ast.arg)
     }
-    names = form.made_names.setdefault(scope, set())
     base = next((n.id for n in inside if isinstance(n, ast.Name) and isinstance(form.flow.value(n), Model)), "")
     for name in ("params", f"{base.removeprefix('self.')}_params"):
-        if name not in taken | names and name not in source.names.imports:
-            names.add(name)
+        if name not in taken and name not in source.names.imports and form.made_names.keep(form, call, [name]):
             return name
     raise Unsupported(call, "variables that are not assigned to one name")
 

@@ -16,6 +16,7 @@ from ...edits import Part
 from ...linen.flow.flow import Flow
 from ...linen.flow.flow_values import (
     Collection,
+    Deltas,
     Function,
     Gradients,
     Method,
@@ -138,11 +139,10 @@ class _Native(Rewrite):
             raise Unsupported(self.site, "a use within an f-string")
         lost_gradients.check(self)
         self.fields: frozenset[str] = frozenset()  # that the project's class of states adds, besides batch_stats
-        self.roles = {
-            symbol: value for symbol, value in self.flow.uses.symbols(self.component.sites) if isinstance(value, Tracked)
-        }
-        if any(map(is_later, (symbol for symbol, _ in self.flow.uses.symbols(self.component.sites)))):
+        symbols = self.flow.uses.symbols(self.component.sites)
+        if any(is_later(s) and not isinstance(v, Gradients | Deltas) for s, v in symbols):
             raise Unsupported(self.site, "a name that holds one thing and then another")
+        self.roles = {symbol: value for symbol, value in symbols if isinstance(value, Tracked)}
         self.state_class = state_fields.find(self)
         if self.state_class is not None:
             self.fields = frozenset(field.name for field in self.state_class.fields)
@@ -469,6 +469,7 @@ class _Native(Rewrite):
 
     def _state(self, node: ast.AST, parent: ast.AST) -> None:
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            copies.write_none(self, node)
             return  # with its assignment
         if isinstance(node, ast.Call):
             return  # seen to as a call

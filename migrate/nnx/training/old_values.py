@@ -10,6 +10,7 @@ import ast
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
+from ...linen.flow.flow_nones import assigns_none
 from ...linen.flow.flow_values import Collection, Function, OptState, State, Symbol, Updated, Value, Variables
 from ...trees import subtree
 from . import by_hand, closures, copies, loaded, makers, saving, state_fields, state_updates, traces
@@ -241,7 +242,7 @@ def _made_anew(form: _Native, symbol: Symbol, group: set[Symbol]) -> bool:
     for store in stores:
         statement = form.statement(store)
         call = statement.value if isinstance(statement, ast.Assign) else None
-        if copies.source(form, store) is not None:
+        if copies.source(form, store) is not None or assigns_none(form.source(store), store):
             continue
         if not isinstance(call, ast.Call):
             return False

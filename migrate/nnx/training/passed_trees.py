@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from ...context import FileContext
 from ...linen.flow import flow_classes, flow_control, flow_records
 from ...linen.flow.flow import Flow
+from ...linen.flow.flow_dictionaries import is_tree
+from ...linen.flow.flow_optimizers import is_deltas
 from ...linen.flow.flow_values import (
     COND,
     LOOPS,
@@ -133,6 +135,8 @@ class PassedTrees(Rewrite):
     def _asked_in_sight(self, dictionary: ast.Dict, node: ast.AST) -> bool:
         """Does nobody ask for the key of a tree but of dictionaries that the flow of values knows?"""
         key = next(k for k, v in zip(dictionary.keys, dictionary.values) if v is node)
+        if key is None:
+            return True  # `**params`: of a dictionary that is known, and was asked about where it was made
         assert isinstance(key, ast.Constant)
         for source in self.readers(self.source(node).module):
             for other in source.by_kind.get(ast.Constant, ()):
@@ -185,7 +189,7 @@ class PassedTrees(Rewrite):
                 return True
         if name in _BUILTINS:
             return True
-        if isinstance(value, Items):
+        if isinstance(value, Items) and not (is_tree(value) or is_deltas(value)):
             return name in _WHOLE
         functions = any(self._is_called(self.flow.value(argument)) for argument in call.args)
         if name.endswith(_BY_STRUCTURE) or name.startswith(_CALLING) or any(k.arg == "is_leaf" for k in call.keywords):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from ...linen.flow.flow_nones import assigns_none
 from ...linen.flow.flow_values import State
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ def name_of(form: PassedTrees, kind: Kind, node: ast.AST, outer: ast.AST | None)
                 other.lineno
                 for other in source.by_kind.get(ast.Name, ())
                 if isinstance(other, ast.Name) and other.id == name and not isinstance(other.ctx, ast.Load)
-                if form.flow.symbol(source, other) == (module, where, name)
+                if form.flow.symbol(source, other) == (module, where, name) and not assigns_none(source, other)
             ]
             block = source.tree if scope is None else scope
             bound = name in names or (stores and _first_statement(block, stores) and min(stores) < inner.lineno)  # type: ignore[attr-defined]
