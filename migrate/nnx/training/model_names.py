@@ -24,6 +24,17 @@ class Names(dict[Symbol, str]):
         raise Unsupported(self.site, f"{symbol[2]} also holds other things")
 
 
+def check_declared(form: _Native) -> None:
+    """`global state` and `nonlocal state` bind a name of another scope, which would go by another name there."""
+    names = {(module, name) for module, _, name in form.roles}
+    for module in {module for module, _ in names}:
+        by_kind = form.flow.project.files[module].by_kind
+        for node in [*by_kind.get(ast.Global, ()), *by_kind.get(ast.Nonlocal, ())]:
+            assert isinstance(node, ast.Global | ast.Nonlocal)
+            if any((module, name) in names for name in node.names):
+                raise Unsupported(node, "a state that a function assigns outside of itself")
+
+
 def prefix(state: str) -> str:
     """`actor_` of `actor_state`, `_` of a name for what nobody reads."""
     if not state.strip("_"):

@@ -155,7 +155,7 @@ class _Native(Rewrite):
         self.tracked_names = {node for node, _ in self.uses}
         self.new_names: dict[Symbol, str] = model_names.Names(self.site)  # of models, variables, params and a state's model
         self.optimizers: dict[Symbol, str] = model_names.Names(self.site)
-        self._declared()
+        model_names.check_declared(self)
         self.by_hand = by_hand.find(self)
         attributes.check(self)
         self._home()
@@ -202,16 +202,6 @@ class _Native(Rewrite):
         self.jitted.write()
         if self.state_class is not None and self.state_class.fields:
             state_fields.write_class(self, self.state_class)
-
-    def _declared(self) -> None:
-        """`global state` and `nonlocal state` bind a name of another scope, which would go by another name there."""
-        names = {(module, name) for module, _, name in self.roles}
-        for module in {module for module, _ in names}:
-            by_kind = self.flow.project.files[module].by_kind
-            for node in [*by_kind.get(ast.Global, ()), *by_kind.get(ast.Nonlocal, ())]:
-                assert isinstance(node, ast.Global | ast.Nonlocal)
-                if any((module, name) in names for name in node.names):
-                    raise Unsupported(node, "a state that a function assigns outside of itself")
 
     def _streams(self) -> tuple[str, ...]:
         """The streams whose keys the program gives to `apply`."""
