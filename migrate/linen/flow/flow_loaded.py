@@ -102,12 +102,12 @@ def stays(flow: Flow, source: SourceFile, call: ast.Call, target: ast.expr) -> b
     Under another name they are a tree beside the model's own: whatever it was that was saved.
     """
     value = flow.value(target)
-    if not (isinstance(value, OptState | Record) or _is_params(value)) or not isinstance(target, ast.Name):
+    held = flow.held_by(source, target)
+    if held is None or not (isinstance(value, OptState | Record) or _is_params(value)):
         return False
     parent = source.parents[call]
     if isinstance(parent, ast.Tuple):
         return isinstance(source.parents[parent], ast.Return)
     if isinstance(parent, ast.Assign) and len(parent.targets) == 1:
-        name = parent.targets[0]
-        return isinstance(name, ast.Name) and flow.symbol(source, name) == flow.symbol(source, target)
+        return flow.held_by(source, parent.targets[0]) == held
     return isinstance(parent, ast.Return)

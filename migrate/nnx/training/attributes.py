@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from .native import _Native
 
 
+# Functions that take the name of an attribute.
+_ASKING = {"getattr", "setattr", "hasattr", "delattr", "attrgetter", "methodcaller", "__getattribute__", "__setattr__"}
 # Functions that make an object with the attributes of another.
 _COPIES = {"copy.copy", "copy.replace", "vars", "builtins.vars"}
 
@@ -39,6 +41,7 @@ def check(form: _Native) -> None:
     _check_copies(form, {owner for owner in owners if isinstance(owner, ast.ClassDef)})
     words = {symbol[2].removeprefix("self.") for symbol in held}
     stepping = {node.name for node in _methods(form) if _takes_states(form, node)}
+    by_name = _asked_by_name(form)
     for node, source in form.program_nodes():
         if isinstance(node, ast.ClassDef) and node not in owners:
             names = {(flow.name(base) or "").rpartition(".")[2] for base in node.bases}
@@ -46,8 +49,27 @@ def check(form: _Native) -> None:
                 raise Unsupported(node, "values in attributes of a class that others derive from")
         if isinstance(node, ast.Attribute) and node.attr in words | stepping and not _plain(form, node):
             raise Unsupported(node, "values in attributes that are read from outside")
-        if isinstance(node, ast.Constant) and node.value in words and isinstance(source.parents[node], ast.Call):
+        call = source.parents[node] if isinstance(node, ast.Constant) and node.value in words else None
+        if isinstance(call, ast.Call) and (by_name or _is_asking(call)):
             raise Unsupported(node, "values in attributes that are read by name")
+
+
+def _is_asking(call: ast.Call) -> bool:
+    """Is something asked for an attribute by its name?"""
+    said = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+    return said in _ASKING
+
+
+def _asked_by_name(form: _Native) -> bool:
+    """Does the program ask for attributes by names that it has elsewhere?"""
+    for node, _ in form.program_nodes():
+        if isinstance(node, ast.Name | ast.Attribute) and getattr(node, "id", getattr(node, "attr", "")) in _ASKING:
+            call = form.parent(node)
+            place = 0 if isinstance(call, ast.Call) and len(call.args) == 1 else 1
+            said = call.args[place] if isinstance(call, ast.Call) and call.func is node and len(call.args) > place else None
+            if not (isinstance(said, ast.Constant) and isinstance(said.value, str)):
+                return True
+    return False
 
 
 def _check_copies(form: _Native, owners: set[ast.ClassDef]) -> None:

@@ -563,7 +563,7 @@ class _Functional(PassedTrees):
             return
         if self.read_only.intersection(self.receivers(node)) and linen_trees.hand_over(self, node):
             return
-        if not self.goes_on(node) and not linen_trees.hand_over(self, node):
+        if not self.goes_on(node) and not (linen_trees.hand_over(self, node) or functional_loaded.saved(self, node)):
             raise Unsupported(node, "a state that is used as something else than a tree")
 
     def _attribute(self, parent: ast.Attribute, value: Value) -> None:

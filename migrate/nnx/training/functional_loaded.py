@@ -13,8 +13,9 @@ import ast
 from typing import TYPE_CHECKING
 
 from ...edits import Part
-from ...linen.flow.flow_values import Items, OptState, Record, State, Value, Variables
-from . import linen_trees, loaded
+from ...linen.flow.flow_values import Collection, Items, OptState, Record, State, Value, Variables
+from ...linen.flow.self_names import SelfName
+from . import functional_kinds, linen_trees, loaded
 from .rewrite import Unsupported
 
 if TYPE_CHECKING:
@@ -38,6 +39,19 @@ def shown(form: _Functional, node: ast.AST) -> bool:
     else:
         graphdef = _structure(form, node)
         form.replace(node, f"{parity('linen_values')}({graphdef}, {form.text(node)}{_whole(form, node)})")
+    return True
+
+
+def saved(form: _Functional, node: ast.AST) -> bool:
+    """Params that a library saves, of a model whose structure is in sight."""
+    parent = form.parent(node)
+    call = form.parent(parent) if isinstance(parent, ast.keyword) else parent
+    if not isinstance(node, ast.expr) or not isinstance(call, ast.Call) or call.func is node:
+        return False
+    if not isinstance(form.flow.value(node), Variables | Collection) or not loaded.is_saved(form, call):
+        return False
+    helper = form.context(node).parity("linen_values")
+    form.replace(node, f"{helper}({_structure(form, node)}, ", node, f"{_whole(form, node)})")
     return True
 
 
@@ -119,7 +133,20 @@ def _structure(form: _Functional, node: ast.expr) -> str:
         return f"{form.text(base)}.graphdef"
     if isinstance(value, Record) and (len(form.kinds) != 1 or form.annotated):
         raise Unsupported(node, "a record with trees of several models that is saved")
-    found = linen_trees.structure_of(form, node) or form.structure_beside(node)
+    found = linen_trees.structure_of(form, node) or form.structure_beside(node) or _of_object(form, node)
     if not found:
         raise Unsupported(node, "a tree that is read back where the model's structure is not in sight")
     return found
+
+
+def _of_object(form: _Functional, node: ast.expr) -> str:
+    """`self.critic.graphdef` for `self.target`, where the class makes such a state as soon as an object of it."""
+    if not isinstance(node, SelfName):
+        return ""
+    kind = functional_kinds.of(form, node, form.flow.value(node))
+    for symbol, value in form.flow.env.items():
+        if symbol[1] is node.owner and isinstance(value, State) and kind.has(value) and not kind.several:
+            stores = [name for name in form.flow.occurrences(symbol) if isinstance(name.ctx, ast.Store)]
+            if any(getattr(form.function(store), "name", "") == "__init__" for store in stores):
+                return f"{symbol[2]}.graphdef"
+    return ""
