@@ -9,6 +9,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from ...linen.flow.flow_values import (
+    RESTORES,
     SAVES,
     ClassValue,
     Collection,
@@ -280,7 +281,7 @@ def of_library(form: Rewrite, call: ast.Call) -> bool:
     given = [form.flow.value(argument) for argument in [*call.args, *[k.value for k in call.keywords]]]
     if any(isinstance(argument, Function | Method | ClassValue | Model) for argument in given):
         return False
-    if name in SAVES:
+    if name in SAVES or name in RESTORES:
         return True
     if name.startswith(("jax.numpy.", "numpy.", "flax.serialization.", "pickle.", "orbax.")) or name in leaf_order.LEAVES:
         return True
