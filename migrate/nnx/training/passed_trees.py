@@ -123,7 +123,7 @@ class PassedTrees(Rewrite):
         call = self.parent(parent)
         if isinstance(call, ast.Call) and call.args[:1] == [parent]:
             method = self.flow.value(call.func)
-            if isinstance(method, Method) and method.name == "apply":
+            if isinstance(method, Method) and method.name in ("apply", "bind"):
                 return True
         if isinstance(self.flow.value(parent), Variables) and len(parent.keys) > 1:
             return True  # params and statistics as `init` returns them
@@ -160,7 +160,7 @@ class PassedTrees(Rewrite):
         name = self.flow.name(call.func) or (call.func.id if isinstance(call.func, ast.Name) else "")
         value, function = self.flow.value(node), self.flow.value(call.func)
         if isinstance(function, Method) and self.component.holds(function):
-            return function.name == "apply" and call.args[:1] == [node] and not isinstance(value, Items)
+            return function.name in ("apply", "bind") and call.args[:1] == [node] and not isinstance(value, Items)
         if name == "functools.partial" and call.args and node is not call.args[0]:
             function = self._called(call)
             if not isinstance(function, Function):

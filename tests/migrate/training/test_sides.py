@@ -305,6 +305,8 @@ OTHERS = {
     "target_params_of_a_second_init": "NNX603",
     "best_state_kept": "NNX602",
     "best_states_beside_their_losses": "NNX601",
+    "a_model_initialized_by_an_object_and_the_file": "NNX602",
+    "models_bound_to_params": "NNX601 NNX602",
     "names_of_two_models_in_a_step": "NNX601",
     "none_until_the_state_is_made": "NNX601",
     "none_until_there_are_params": "NNX602",
