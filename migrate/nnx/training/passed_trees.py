@@ -7,7 +7,7 @@ import dataclasses
 from collections.abc import Iterator
 
 from ...context import FileContext
-from ...linen.flow import flow_classes, flow_control, flow_records
+from ...linen.flow import flow_classes, flow_control, flow_gradients, flow_records
 from ...linen.flow.flow import Flow
 from ...linen.flow.flow_dictionaries import is_tree
 from ...linen.flow.flow_optimizers import is_deltas
@@ -167,6 +167,8 @@ class PassedTrees(Rewrite):
                 return False
         function = flow_classes.constructor(self.flow, call) or function
         if isinstance(function, Function):
+            if flow_gradients.is_derived(function, call, node):
+                return False
             return all(self._parameter(call, function, target, node, value) for target in function.nodes)
         if name == SCAN:
             return call.args[1:2] == [node] and self._scanned(call, value)

@@ -306,6 +306,8 @@ OTHERS = {
     "best_state_kept": "NNX602",
     "best_states_beside_their_losses": "NNX601",
     "a_model_initialized_by_an_object_and_the_file": "NNX602",
+    "derivatives_by_inputs": "NNX602",
+    "derivatives_by_params": "NNX603",
     "models_bound_to_params": "NNX601 NNX602",
     "names_of_two_models_in_a_step": "NNX601",
     "none_until_the_state_is_made": "NNX601",
