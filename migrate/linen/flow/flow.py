@@ -35,6 +35,7 @@ from .flow_uses import Uses, restored_target
 from .flow_values import (
     ANY,
     COND,
+    DERIVATIVES,
     GRADIENTS,
     LOOPS,
     MAPS,
@@ -54,6 +55,7 @@ from .flow_values import (
     Method,
     Model,
     Nothing,
+    OptState,
     Record,
     State,
     Symbol,
@@ -412,8 +414,8 @@ class Flow:
 
     def _call(self, source: SourceFile, node: ast.Call) -> Value:
         name = self.name(node.func)
-        if name in GRADIENTS and node.args:
-            return flow_gradients.of(self, GRADIENTS[name], node)
+        if (name in GRADIENTS or name in DERIVATIVES) and node.args:
+            return flow_gradients.of(self, GRADIENTS.get(str(name), "derivative"), node)
         if name in WRAPPERS and node.args:
             return self.value(node.args[0])
         if name == "functools.partial" and node.args:
@@ -424,7 +426,7 @@ class Flow:
             return self._apply(source, node, self.value(node.args[0]), node.args[1:])
         if name == SCAN and len(node.args) >= 2:
             carried = self.value(node.args[1])
-            if isinstance(carried, State | Nothing | Items):
+            if isinstance(carried, State | Variables | Collection | OptState | Nothing | Items):
                 return carried if isinstance(carried, Nothing) else flow_control.scan(self, source, node)
         if (name == COND and len(node.args) >= 3) or (name == SWITCH and len(node.args) >= 2):
             return flow_control.cond(self, source, node)
@@ -516,6 +518,8 @@ class Flow:
             self._join_arguments(node, function, node.args[1:])
             given = len(node.args) - 1
             left = function.argnum - given if function.transform else 0
+            if function.inner or (function.transform == "derivative" and given):
+                return ANY
             return dataclasses.replace(function, bound=function.bound + given, argnum=left) if left >= 0 else ANY
         if self.name(node.args[0]) in WRAPPERS:
             return ANY

@@ -1,4 +1,7 @@
-"""Functions under `jax.grad` and `jax.value_and_grad`: which argument they are derived by, and what a call of one gives."""
+"""Functions under `jax.grad` and `jax.value_and_grad`: which argument they are derived by, and what a call of one gives.
+
+Derivatives by the inputs of a model (`jax.grad(jax.grad(u, 2), 2)(params, t, x)`) are followed for what the function gets.
+"""
 
 from __future__ import annotations
 
@@ -19,8 +22,14 @@ def of(flow: Flow, transform: str, node: ast.Call) -> Value:
     if isinstance(function, Nothing):
         return function
     keywords = {k.arg: k.value for k in node.keywords}
-    if not isinstance(function, Function) or function.transform or len(node.args) > 2:
+    if not isinstance(function, Function) or len(node.args) > 2:
         return ANY
+    inner: tuple[int, ...] = ()
+    if transform == "derivative" or function.transform:
+        if function.has_aux or function.transform == "value_and_grad" or transform == "value_and_grad":
+            return ANY
+        inner = (*function.inner, function.argnum) if function.transform else ()
+        transform = "derivative"
     if not keywords.keys() <= {"has_aux", "argnums"}:
         return ANY
     said = keywords.get("argnums", node.args[1] if len(node.args) > 1 else ast.Constant(0))
@@ -29,13 +38,25 @@ def of(flow: Flow, transform: str, node: ast.Call) -> Value:
         return ANY
     aux = keywords.get("has_aux")
     has_aux = isinstance(aux, ast.Constant) and bool(aux.value)
-    return dataclasses.replace(function, transform=transform, has_aux=has_aux, argnum=argnum)
+    if transform == "derivative" and aux is not None:
+        return ANY
+    return dataclasses.replace(function, transform=transform, has_aux=has_aux, argnum=argnum, inner=inner)
+
+
+def is_derived(function: Function, call: ast.Call, node: ast.AST) -> bool:
+    """Is an argument one that a derivative is of? What comes of a tree of params is followed by nobody."""
+    if function.transform != "derivative":
+        return False
+    derived = (function.argnum, *function.inner)
+    return not any(node is given and index not in derived for index, given in enumerate(call.args))
 
 
 def result(flow: Flow, function: Function, returned: Value, args: list[ast.expr]) -> Value:
     """What a call gives: gradients like the argument that they are of, with the value, and what comes beside it."""
     given = flow.value(args[function.argnum]) if len(args) > function.argnum else ANY
     gradients = given if isinstance(given, Nothing) else _like(given)
+    if function.transform == "derivative":
+        return ANY
     if function.transform != "grad":
         return Items((returned, gradients))
     if not function.has_aux:

@@ -150,13 +150,17 @@ class Table(Value):
 
 @frozen
 class Function(Value):
-    """Functions of the project. `transform` is what they are wrapped in: grad, value_and_grad or nothing."""
+    """Functions of the project. `transform` is what they are wrapped in: grad, value_and_grad, derivative or nothing.
+
+    A derivative is one of another kind, or of another derivative, by arguments that hold nothing of a model.
+    """
 
     nodes: frozenset[ast.AST]
     transform: str = ""
     has_aux: bool = False
     bound: int = 0  # leading positional arguments given by functools.partial
     argnum: int = 0  # the argument that a gradient is of, among those that are left
+    inner: tuple[int, ...] = ()  # those that the derivatives inside of a derivative are of
 
 
 def join(a: Value | None, b: Value | None) -> Value | None:
@@ -224,6 +228,7 @@ SWITCH = "jax.lax.switch"
 # Loops whose body takes what is carried, last, and returns it: the place of its first value among their arguments.
 LOOPS = {"jax.lax.fori_loop": 3, "jax.lax.while_loop": 2}
 GRADIENTS = {"jax.grad": "grad", "jax.value_and_grad": "value_and_grad"}
+DERIVATIVES = {"jax.jacfwd", "jax.jacrev", "jax.jacobian", "jax.hessian"}
 # Functions whose result is a tree like their argument: name → position of that argument.
 SAME_TREE = {
     "flax.core.freeze": 0,

@@ -18,6 +18,7 @@ from ...context import FileContext
 from ...linen.flow.flow import Flow
 from ...linen.flow.flow_values import (
     ANY,
+    Bound,
     Collection,
     Deltas,
     Function,
@@ -37,6 +38,7 @@ from ...linen.flow.flow_values import (
 from ...trees import subtree
 from . import (
     advice,
+    bound_models,
     copies,
     functional_calls,
     functional_gradients,
@@ -146,7 +148,7 @@ class _Functional(PassedTrees):
         site = self.component.sites[0]
         functional_calls.check_state(self)
         self.check_boxes()
-        self.check_bound()
+        bound_models.check(self)
         if any(plan.arrays for plans in self.component.plans for plan in plans):
             raise Unsupported(site, "arrays that a module keeps beside its variables")
         self.annotated = bool(self.flow.project.annotated_classes)
@@ -304,6 +306,11 @@ class _Functional(PassedTrees):
             found = kind.graphdefs[scope] if scope in kind.homes else found if constructed else ""
             if not found and constructed:
                 found = states_around.name_of(self, kind, node, scope)
+        if found and found == kind.graphdefs.get(None) and self.function(node) is not None and kind.apart:
+            # A function may be called before the file comes to its own call of init, with what another has initialized.
+            found = linen_trees.structure_of_variables(self, node)
+            if not found:
+                raise Unsupported(node, "init is called in several places, of which a function sees one")
         if found or not kind.alike:
             return found
         return states_around.name_of(self, kind, node, None) or linen_trees.structure_of_variables(self, node)
@@ -473,6 +480,8 @@ class _Functional(PassedTrees):
             if node in self.flow.loaded:
                 functional_loaded.assigned(self, node)
             return
+        if isinstance(value, Bound):
+            return  # seen to by its calls: see `bound_models`
         if isinstance(value, Model):
             if handed_models.hand_on(self, node):
                 return
@@ -523,6 +532,8 @@ class _Functional(PassedTrees):
             return  # `method=model.encode`: with the call
         if called and value.name == "apply" and isinstance(parent, ast.Call):
             functional_calls.apply(self, parent, node)
+        elif called and value.name == "bind" and isinstance(parent, ast.Call):
+            functional_calls.bind(self, parent)
         elif value.name == "apply" and handed_apply.hand_on(self, node):
             return
         elif value.name != "init" or not (self.initializes(node) or node in {f.init for f in self.functions.values()}):

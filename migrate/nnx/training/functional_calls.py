@@ -151,16 +151,7 @@ def apply(form: _Functional, call: ast.Call, function: ast.AST) -> None:
     context = form.context(call)
     copied = ", copy=True" if mutable or _crosses_a_trace(form, call, states) else ""
     opening, closing = (f"{context.parity('keyed')}(", f", {keys})") if keys else ("", "")
-    merge = f"{opening}{context.name('flax.nnx.merge')}({form.holder(call, function)}"
-    model: list[str | ast.AST] = [merge]
-    logical = form.is_logical(context)
-    for state in states:
-        if isinstance(state, str):
-            whole = state.removeprefix("*")
-            model.append(f", *map({context.parity('laid_out')}, {whole})" if logical else f", {state}")
-        else:
-            model += [f", {context.parity('laid_out')}(", state, ")"] if logical else [", ", state]
-    model.append(f"{copied}){closing}")
+    model = [opening, *_merged(form, call, function, states), f"{copied}){closing}"]
     inputs: list[str | ast.AST] = []
     for given in rest:
         inputs += [", ", given] if inputs else [given]
@@ -176,6 +167,31 @@ def apply(form: _Functional, call: ast.Call, function: ast.AST) -> None:
     form.replace(
         call, f"{'' if bare else '('}{name}{method}(", *inputs, f"), {{'batch_stats': {state}}}{'' if bare else ')'}"
     )
+
+
+def bind(form: _Functional, call: ast.Call) -> None:
+    """`model.bind({'params': params})` → `nnx.merge(graphdef, params)`"""
+    function = call.func
+    assert isinstance(function, ast.Attribute)
+    states = _states(form, call)
+    copied = ", copy=True" if _crosses_a_trace(form, call, states) else ""
+    form.replace(call, *_merged(form, call, function, states), f"{copied})")
+
+
+def _merged(
+    form: _Functional, call: ast.Call, function: ast.Attribute | ast.Name, states: list[ast.expr | str]
+) -> list[str | ast.AST]:
+    """`nnx.merge(graphdef, params`, as yet open."""
+    context = form.context(call)
+    logical = form.is_logical(context)
+    model: list[str | ast.AST] = [f"{context.name('flax.nnx.merge')}({form.holder(call, function)}"]
+    for state in states:
+        if isinstance(state, str):
+            whole = state.removeprefix("*")
+            model.append(f", *map({context.parity('laid_out')}, {whole})" if logical else f", {state}")
+        else:
+            model += [f", {context.parity('laid_out')}(", state, ")"] if logical else [", ", state]
+    return model
 
 
 def _states(form: _Functional, call: ast.Call) -> list[ast.expr | str]:

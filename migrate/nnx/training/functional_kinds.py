@@ -38,6 +38,11 @@ class Kind:
     graphdefs: dict[ast.AST | None, str] = dataclasses.field(default_factory=dict)  # the structure's name, by function
     shared: dict[Symbol, str] = dataclasses.field(default_factory=dict)  # and that of a model which other functions apply
 
+    @property
+    def apart(self) -> bool:
+        """Have the functions that call init names of their own for the structure?"""
+        return len(set(self.graphdefs.values())) > 1
+
     def has(self, value: Value) -> bool:
         return isinstance(value, Tracked) and not value.sites.isdisjoint(self.sites)
 

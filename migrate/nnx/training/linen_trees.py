@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 # What reads a tree in a function of the project, and keeps nothing of it.
 _SAVERS = ("flax.serialization.", "flax.traverse_util.", "pickle.", "numpy.save", "jax.numpy.save")
 
+_SAME = ("flax.core.unfreeze", "flax.core.freeze")
 _PRINTING = ("print", "pprint.pprint")
 
 
@@ -44,17 +45,23 @@ def hand_over(form: _Functional, node: ast.AST) -> bool:
     if not isinstance(call, ast.Call) or call.func is node:
         return False
     received = form.receivers(node)
+    whole = form.parent(call)
+    while form.flow.name(call.func) in _SAME and isinstance(whole, ast.Call) and call in whole.args:
+        call, whole = whole, form.parent(whole)  # `flatten_dict(unfreeze(params))`
     if received:
         given_over = form.read_only.issuperset(received)
-    elif isinstance(form.parent(call), ast.Expr):
+    elif isinstance(whole, ast.Expr):
         given_over = trees.of_library(form, call) and trees.saves(form, call)
     else:
         given_over = trees.looks(form, call)
     graphdef = structure_of(form, node) if given_over else ""
+    if given_over and isinstance(whole, ast.Expr):  # elsewhere somebody may go by the order in which init made them
+        graphdef = graphdef or _beside_init(form, node)
     if not graphdef:
         return False
-    whole = isinstance(form.flow.value(node), Variables)
-    opening, closing = ("{'params': ", "}") if whole else ("", "")
+    if isinstance(node, ast.Call) and form.flow.name(node.func) in _SAME:
+        return True  # what it is given is written
+    opening, closing = ("{'params': ", "}") if isinstance(form.flow.value(node), Variables) else ("", "")
     form.replace(node, f"{opening}{form.context(node).parity('linen_tree')}({graphdef}, ", node, f"){closing}")
     return True
 

@@ -15,6 +15,7 @@ from ...context import FileContext
 from ...edits import Part
 from ...linen.flow.flow import Flow
 from ...linen.flow.flow_values import (
+    Bound,
     Collection,
     Deltas,
     Function,
@@ -36,6 +37,7 @@ from ..text.text_parts import with_arguments
 from . import (
     attributes,
     aux_results,
+    bound_models,
     by_hand,
     collections,
     copies,
@@ -120,7 +122,7 @@ class _Native(Rewrite):
     def run(self) -> None:
         self.plan = one_model.merged(self)
         self.check_boxes()
-        self.check_bound()
+        bound_models.check(self)
         collections.check(self, self.plan)
         self.check_records()
         methods.check(self)
@@ -411,12 +413,8 @@ class _Native(Rewrite):
                 raise Unsupported(node, "a module that is used otherwise than by init and apply")
         elif isinstance(value, Method):
             called = isinstance(parent, ast.Call) and parent.func is node
-            if called and value.name == "apply":
-                assert isinstance(parent, ast.Call)
-                loops.apply(self, parent)
-            elif called and value.name == "tabulate":
-                assert isinstance(parent, ast.Call)
-                loops.tabulate(self, parent)
+            if called and isinstance(parent, ast.Call) and value.name in ("apply", "tabulate"):
+                (loops.apply if value.name == "apply" else loops.tabulate)(self, parent)
             elif (
                 not (value.name == "init" and self.initializes(node))
                 and not (isinstance(parent, ast.keyword) and parent.arg == "apply_fn" and self._makes_state(parent))
@@ -427,12 +425,12 @@ class _Native(Rewrite):
             self._state(node, parent)
         elif isinstance(value, Variables) or (isinstance(value, Collection) and value.name == "params"):
             self._params(node, parent)
-        elif isinstance(value, Collection):
+        elif isinstance(value, Collection | Updated):
             self._other(node, parent)
         elif isinstance(value, Gradients):
             self._gradients(node, parent)
-        elif isinstance(value, Updated):
-            self._other(node, parent)
+        elif isinstance(value, Bound):
+            return  # see `bound_models`
         elif not (isinstance(parent, ast.Call | ast.keyword) and self._to_step(node, parent)):
             raise Unsupported(node, "an optimizer's state that is used by itself")
 
@@ -443,6 +441,8 @@ class _Native(Rewrite):
     def _call(self, call: ast.Call, value: Value) -> None:
         if isinstance(value, State) and self.flow.creates_state(call):
             loops.create(self, call)
+        elif isinstance(value, Bound):
+            bound_models.write(self, call)
         elif isinstance(value, Variables | Collection) and any(r.call is call for r in self.makers.received):
             return
         elif isinstance(call.func, ast.Attribute) and isinstance(self.flow.value(call.func.value), State):
@@ -519,7 +519,7 @@ class _Native(Rewrite):
             return
         if isinstance(parent, ast.Call) and parent.args and parent.args[0] is node:
             method = self.flow.value(parent.func)
-            if isinstance(method, Method) and method.name == "apply":
+            if isinstance(method, Method) and method.name in ("apply", "bind"):
                 return
         holder = self.parent(parent) if isinstance(parent, ast.keyword) else parent
         if isinstance(holder, ast.Call):
@@ -550,7 +550,7 @@ class _Native(Rewrite):
             return True
         call = self.parent(parent)
         method = self.flow.value(call.func) if isinstance(call, ast.Call) and call.args[:1] == [parent] else None
-        return isinstance(method, Method) and method.name == "apply" and self.component.holds(method)
+        return isinstance(method, Method) and method.name in ("apply", "bind") and self.component.holds(method)
 
     def _dropped(self, node: ast.AST) -> bool:
         """Is the value assigned to names that go away?"""

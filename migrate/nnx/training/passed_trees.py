@@ -7,7 +7,7 @@ import dataclasses
 from collections.abc import Iterator
 
 from ...context import FileContext
-from ...linen.flow import flow_classes, flow_control, flow_records
+from ...linen.flow import flow_classes, flow_control, flow_gradients, flow_records
 from ...linen.flow.flow import Flow
 from ...linen.flow.flow_dictionaries import is_tree
 from ...linen.flow.flow_optimizers import is_deltas
@@ -123,7 +123,7 @@ class PassedTrees(Rewrite):
         call = self.parent(parent)
         if isinstance(call, ast.Call) and call.args[:1] == [parent]:
             method = self.flow.value(call.func)
-            if isinstance(method, Method) and method.name == "apply":
+            if isinstance(method, Method) and method.name in ("apply", "bind"):
                 return True
         if isinstance(self.flow.value(parent), Variables) and len(parent.keys) > 1:
             return True  # params and statistics as `init` returns them
@@ -160,13 +160,15 @@ class PassedTrees(Rewrite):
         name = self.flow.name(call.func) or (call.func.id if isinstance(call.func, ast.Name) else "")
         value, function = self.flow.value(node), self.flow.value(call.func)
         if isinstance(function, Method) and self.component.holds(function):
-            return function.name == "apply" and call.args[:1] == [node] and not isinstance(value, Items)
+            return function.name in ("apply", "bind") and call.args[:1] == [node] and not isinstance(value, Items)
         if name == "functools.partial" and call.args and node is not call.args[0]:
             function = self._called(call)
             if not isinstance(function, Function):
                 return False
         function = flow_classes.constructor(self.flow, call) or function
         if isinstance(function, Function):
+            if flow_gradients.is_derived(function, call, node):
+                return False
             return all(self._parameter(call, function, target, node, value) for target in function.nodes)
         if name == SCAN:
             return call.args[1:2] == [node] and self._scanned(call, value)

@@ -10,7 +10,7 @@ from ...context import FileContext
 from ...diagnostics import defect
 from ...edits import Part, Span
 from ...linen.flow.flow import Flow
-from ...linen.flow.flow_values import Bound, Collection, Function, Items, State, Tracked, Value, Variables
+from ...linen.flow.flow_values import Collection, Function, Items, State, Tracked, Value, Variables
 from ...linen.project.own_boxes import own_boxes
 from ...plan import ClassPlan
 from ...source import SourceFile
@@ -63,12 +63,6 @@ class Rewrite:
         reach = own_boxes(self.flow.project).reach
         if any(self.source(site).module in reach for site in self.component.sites):
             raise Unsupported(self.component.sites[0], "boxes of the program's own")
-
-    def check_bound(self) -> None:
-        """Unsupported where a model is bound to variables: a module of its own beside them."""
-        for node, value in self.flow.uses.tracked(self.component.sites):
-            if isinstance(value, Bound):
-                raise Unsupported(node, "the method bind")
 
     def check_records(self) -> None:
         """Unsupported where a record of the project has values of the component."""

@@ -26,7 +26,7 @@ def widen(form: _Functional) -> None:
             continue
         parent = form.parent(node)
         method = form.flow.value(parent) if isinstance(parent, ast.Attribute) else None
-        applied = isinstance(method, Method) and method.name == "apply"
+        applied = isinstance(method, Method) and method.name in ("apply", "bind")
         place = form.flow.symbol(form.source(node), node)
         if place in form.structures or not (applied or form.structures.intersection(form.receivers(node))):
             continue

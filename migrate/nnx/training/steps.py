@@ -25,6 +25,8 @@ def argument(form: _Native, call: ast.Call, node: ast.AST) -> bool:
     callee = form.flow.value(call.func)
     if not isinstance(callee, Function):
         return False
+    if callee.transform == "derivative":
+        raise Unsupported(node, "a derivative by the inputs of a function that takes params")
     shift = callee.bound
     taken: set[tuple[str, str]] = set()
     for target in callee.nodes:

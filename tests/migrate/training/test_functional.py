@@ -69,7 +69,7 @@ LEFT = {
         "losses = losses",
         "d = {'s': carry[0]}\nstate = list(d.values())[0]\nmodel.apply(state.params, x)\nlosses = losses",
     ),
-    "a dictionary in another": ("losses = losses", "d = {**{'s': carry[0]}}\nd['s'].apply_fn(params, x)\nlosses = losses"),
+    "a dictionary by keywords": ("losses = losses", "d = dict(s=carry[0])\nd['s'].apply_fn(params, x)\nlosses = losses"),
     "keys taken apart": ("losses = losses", "a, b = {'s': carry[0], 't': carry[0]}\nlosses = losses"),
     "a state of each step": ("total + loss), loss", "total + loss), loss * state.step"),
     "states of each step": ("total + loss), loss\ncarry, losses", "total + loss), (loss, state)\ncarry, (losses, _)"),
@@ -95,6 +95,7 @@ FOLLOWED = {
         "def pack(c, n):\n  if n:\n    return {'s': c, 'n': n}\n  return {'n': 1, 's': c}\nstate = pack(carry[0], 2)['s']"
     ),
     "a dictionary in a tuple": "state, n = (({'s': carry[0]}, 1)[0]['s'], 2)",
+    "a dictionary put into another": "state = {**{'s': carry[0], 'n': 1}, 'n': 2}['s']",
     "a dictionary in another": "state = {'d': {'s': carry[0], 'n': 1}, 'm': 2}['d']['s']",
 }
 
