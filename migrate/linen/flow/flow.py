@@ -421,7 +421,7 @@ class Flow:
         if name == "functools.partial" and node.args:
             return self._partial(node)
         if isinstance(node.func, ast.Name) and node.func.id == "getattr" and node.args and name is None:
-            return self._chosen(node.args[0])
+            return flow_classes.chosen(self, node.args[0])
         if name == "jax.eval_shape" and node.args:
             return self._apply(source, node, self.value(node.args[0]), node.args[1:])
         if name == SCAN and len(node.args) >= 2:
@@ -478,23 +478,6 @@ class Flow:
                 if optimized is not None:
                     return optimized
         return self._apply(source, node, self.value(node.func), node.args)
-
-    def _chosen(self, module: ast.expr) -> Value:
-        """`getattr(models, name)`: any of the module's classes, also those under other names."""
-        name = self.name(module)
-        source = self.project.files.get(name) if name else None
-        if source is None:
-            return ANY
-        found: Value = NOTHING
-        for local in source.names.definitions:
-            qualname = f"{name}.{local}"
-            if self.plan.module_class(qualname):
-                found = join(found, ClassValue(frozenset([qualname]))) or found
-            else:
-                value = self.env.get((str(name), None, local), NOTHING)
-                if isinstance(value, ClassValue):
-                    found = join(found, value) or found
-        return found if isinstance(found, ClassValue) else ANY
 
     def _state(self, node: ast.Call, cls: str) -> Value:
         sites: frozenset[ast.Call] = frozenset()

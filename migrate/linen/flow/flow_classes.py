@@ -248,3 +248,21 @@ def _defined(owner: ast.ClassDef, name: str) -> ast.FunctionDef | None:
 def _changes(owner: ast.ClassDef) -> bool:
     """Does a class say itself what attributes there are?"""
     return bool(owner.decorator_list) or bool(owner.keywords) or any(_defined(owner, name) for name in _LOOKUPS)
+
+
+def chosen(flow: Flow, module: ast.expr) -> Value:
+    """`getattr(models, name)`: any of the module's classes, also those under other names."""
+    name = flow.name(module)
+    source = flow.project.files.get(name) if name else None
+    if source is None:
+        return ANY
+    found: Value = NOTHING
+    for local in source.names.definitions:
+        qualname = f"{name}.{local}"
+        if flow.plan.module_class(qualname):
+            found = join(found, ClassValue(frozenset([qualname]))) or found
+        else:
+            value = flow.env.get((str(name), None, local), NOTHING)
+            if isinstance(value, ClassValue):
+                found = join(found, value) or found
+    return found if isinstance(found, ClassValue) else ANY

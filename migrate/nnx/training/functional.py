@@ -551,7 +551,7 @@ class _Functional(PassedTrees):
         if self.is_counter(value):
             return
         if isinstance(node, ast.Subscript) and isinstance(parent, ast.Attribute) and parent.attr in ("value", "unbox"):
-            self._opened(parent)
+            spec_trees.write_opened(self, parent)
             return
         if isinstance(node, ast.Dict):
             functional_calls.check_dictionary(self, node)
@@ -562,7 +562,7 @@ class _Functional(PassedTrees):
             elif whole and self._says_params(node) and isinstance(value, Collection):
                 if not (isinstance(node.value, ast.Call) and self._is_init(node.value)):  # else it is written
                     self.replace(node, node.value)
-            elif not isinstance(self.flow.value(node.value), Items) and not self._is_boxed(node):
+            elif not isinstance(self.flow.value(node.value), Items) and not spec_trees.is_boxed(self, node):
                 raise Unsupported(node, "an item of params")
         if isinstance(parent, ast.Subscript) and parent.value is node:
             return  # the item is looked at by itself
@@ -586,18 +586,6 @@ class _Functional(PassedTrees):
             if isinstance(self.flow.value(parent), Function):
                 return  # a method of its class: see `functional_state_classes`
         raise Unsupported(parent, f"the attribute {parent.attr}")
-
-    def _is_boxed(self, node: ast.Subscript) -> bool:
-        """Is it an item of params that holds boxes, which are opened or go through whole trees?"""
-        key = node.slice.value if isinstance(node.slice, ast.Constant) else None
-        return self.annotated and isinstance(node.ctx, ast.Load) and key in spec_trees.attributes(self)
-
-    def _opened(self, attribute: ast.Attribute) -> None:
-        """`params["W"].value` and `params["W"].unbox()`, of a box: `params["W"].get_value()`."""
-        source = self.source(attribute)
-        tail = self.parent(attribute) if attribute.attr == "unbox" else attribute
-        span = source.span(tail)
-        self.replace_span(attribute, type(span)(source.span(attribute.value).end, span.end), ".get_value()")
 
     def _leaves(self) -> None:
         """Leaves of params by their places, which an nnx.State may have in another order."""

@@ -10,12 +10,15 @@ import dataclasses
 import itertools
 import re
 from collections.abc import Iterator
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from ...linen.flow.flow_values import Function, Symbol
 from ...source import SourceFile
 from . import leaf_order
 from .rewrite import Rewrite, Unsupported
+
+if TYPE_CHECKING:
+    from .functional import _Functional
 
 MAKERS = ("flax.linen.get_partition_spec", "flax.linen.get_sharding")
 # What makes specs of specs, what only asks for them, and what goes over trees of one structure, the first of which it gives.
@@ -213,3 +216,17 @@ class _Specs:
                 self._store(self._source(call), target.elts[place])
             else:
                 self._refuse(call)
+
+
+def is_boxed(form: _Functional, node: ast.Subscript) -> bool:
+    """Is it an item of params that holds boxes, which are opened or go through whole trees?"""
+    key = node.slice.value if isinstance(node.slice, ast.Constant) else None
+    return form.annotated and isinstance(node.ctx, ast.Load) and key in attributes(form)
+
+
+def write_opened(form: Rewrite, attribute: ast.Attribute) -> None:
+    """`params["W"].value` and `params["W"].unbox()`, of a box: `params["W"].get_value()`."""
+    source = form.source(attribute)
+    tail = form.parent(attribute) if attribute.attr == "unbox" else attribute
+    span = source.span(tail)
+    form.replace_span(attribute, type(span)(source.span(attribute.value).end, span.end), ".get_value()")
