@@ -35,6 +35,7 @@ for _ in range(3):
   history.append(float(loss[0]))
 final = flax.jax_utils.unreplicate(replicated)
 saved = flax.serialization.to_bytes(final)
+held = vars(final)  # which keeps the loop
 evaluated = model.apply({'params': final.params, 'batch_stats': final.batch_stats}, x, train=False)
 """
 

@@ -172,11 +172,18 @@ CHANGES = {
     "an old state is used later": ("  state, loss = train_step", "  old, (state, loss) = state, train_step"),
     "pmap": ("@jax.jit\ndef train_step", "@functools.partial(jax.pmap, axis_name='b')\ndef train_step"),
     "vmap over params": ("losses = []", "losses = []\nmany = jax.vmap(eval_step, (None, 0))"),
-    "state.replace": ("losses = []", "losses = []\nstate = state.replace(step=3)"),
     "another init": ("losses = []", "losses = []\nother = model.init(jax.random.key(1), jnp.ones([1, 5]))"),
     "an f-string": ("losses = []", "losses = []\nprint(f'{state.step}')"),
     "names that are taken": ("losses = []", "losses = []\noptimizer = opt = nnx_optimizer = state_optimizer = None"),
 }
+
+
+def test_a_step_that_is_replaced(kit) -> None:
+    done = kit.migrate(SCRIPT.replace("losses = []", "losses = []\nstate = state.replace(step=3)"), kit.MLP)
+    assert done.codes == ["NNX601"]
+    before, after = done.both()
+    assert before["steps"] == after["steps"] == 7
+    np.testing.assert_allclose(after["losses"], before["losses"], rtol=1e-4)
 
 
 @pytest.mark.parametrize("name", CHANGES)

@@ -91,7 +91,7 @@ def run(folder: Path, texts: dict[str, str]) -> list[float]:
     "extra, code",
     [
         ("", "NNX601"),
-        ("  import flax.serialization\n  flax.serialization.to_bytes(state)\n  print(json.dumps(losses))\n", "NNX603"),
+        ("  import flax.serialization\n  flax.serialization.to_bytes(state)\n  print(json.dumps(losses))\n", "NNX601"),
     ],
 )
 def test_a_loop_over_files(tmp_path: Path, extra: str, code: str) -> None:

@@ -168,7 +168,7 @@ OTHERS = {
     "modules_by_name_handed_on": "NNX601 NNX603",
     "encoders_of_a_chosen_class_in_a_linen_class": "NNX601 NNX603",
     "params_beside_a_dictionary": "NNX603",
-    "params_changed_as_dictionaries": "NNX603",
+    "params_changed_as_dictionaries": "NNX601",
     "encoders_of_a_table_in_a_linen_class": "NNX601 NNX603",
     "captured_after_a_table": "NNX603",
     "a_method_replaced_on_its_object": "NNX603",
