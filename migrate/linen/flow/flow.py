@@ -237,7 +237,8 @@ class Flow:
         joined = join(held, value)
         if joined is not None and joined is not held:
             self.env[symbol] = joined
-        if joined is not held and joined is not value and flow_versions.clash(held, value, joined):
+        apart = joined is not held and joined is not value and flow_versions.clash(held, value, joined)
+        if apart or flow_versions.unknown(held, value):
             self._clashes[symbol] = None
 
     # statements ------------------------------------------------------------------------------------------------

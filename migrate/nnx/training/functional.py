@@ -82,6 +82,7 @@ def write(components: list[Component], flow: Flow, contexts: dict[str, FileConte
         component.split_obstacle = obstacle(form)
         if not component.split_obstacle:
             forms.append(form)
+            made.structures.update(form.names_given)
     given: dict[Symbol, _Functional] = {}
     for form in forms:
         for symbol in form.names_given:
@@ -244,6 +245,7 @@ class _Functional(PassedTrees):
             f"{stem}_graphdef" for stem in (base.id.removeprefix("self.") if isinstance(base, ast.Name) else cls, cls)
         ]
         others = {name for other in self.kinds if other is not kind for name in other.graphdefs.values()}
+        others |= {name for module, _, name in self.made_names.structures if module == source.module}
         name = next((name for name in wanted if name not in taken and name not in others), "")
         if not name:
             raise Unsupported(call, f"the name {wanted[-1]} is taken")

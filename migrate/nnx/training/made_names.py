@@ -10,6 +10,8 @@ import ast
 from collections.abc import Collection
 from typing import TYPE_CHECKING
 
+from ...linen.flow.flow_values import Symbol
+
 if TYPE_CHECKING:
     from .functional import _Functional
 
@@ -22,6 +24,7 @@ class MadeNames:
     def __init__(self) -> None:
         self._kept: dict[Scope, set[str]] = {}  # names that are read further down
         self._passing: dict[Scope, set[str]] = {}  # and those that the next statement alone reads
+        self.structures: set[Symbol] = set()  # those of models' structures, which a whole file sees
 
     def keep(self, form: _Functional, node: ast.AST, names: Collection[str]) -> bool:
         """Takes names for what is made at a place; False where one of them is taken."""

@@ -309,6 +309,7 @@ OTHERS = {
     "derivatives_by_inputs": "NNX602",
     "derivatives_by_params": "NNX603",
     "a_tree_saved_beside_init": "NNX602",
+    "names_of_a_script_used_again": "NNX602",
     "models_bound_to_params": "NNX601 NNX602",
     "names_of_two_models_in_a_step": "NNX601",
     "none_until_the_state_is_made": "NNX601",
