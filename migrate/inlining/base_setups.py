@@ -58,7 +58,8 @@ def with_setup_moved(project: Project, sources: Mapping[str, SourceFile], qualna
     edits[source.module].replace(source.span(setup) if alone else lines, "pass" if alone else "")
     found = {module: reparsed(sources[module], changed.render()) for module, changed in edits.items()}
     meant = _meanings(project, source, model)
-    if meant is None or any(_meanings(project, found[home.module], node) != meant for home, node in derived if node is not None):
+    there = [_meanings(project, found[home.module], node) for home, node in derived if node is not None]
+    if meant is None or any(meanings != meant for meanings in there):
         return {}
     return found
 

@@ -5,10 +5,10 @@ loop fills is a comprehension, `layer_0`, `layer_1` are the items of a list `lay
 are made at the beginning of the one method that reads them, as `setup` runs whenever a method does. A layer whose `setup`
 is another class's looks its ids up as the layer does. `match` is `if` where its patterns are values, and
 `if w := self.width:` is two statements. A random key that a variable alone starts from is drawn in its arguments. A flag
-that a scan leaves alone stands around the scanned function. What a plain dataclass gives a class stands in it. A subclass of a layer has the layer within. An attribute that
-is one name or another in Linen by a field is two. A list of modules that a loop makes in its header has a name, and an
-item that is called apart from the others stands apart. A list of modules that `map` calls is a comprehension's. Functions
-of `setup` that call modules are methods.
+that a scan leaves alone stands around the scanned function. What a plain dataclass gives a class stands in it. A subclass
+of a layer has the layer within. An attribute that is one name or another in Linen by a field is two.
+A list of modules that a loop makes in its header has a name, and an item that is called apart from the others stands
+apart. A list of modules that `map` calls is a comprehension's. Functions of `setup` that call modules are methods.
 """
 
 from __future__ import annotations

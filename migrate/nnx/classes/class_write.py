@@ -49,6 +49,7 @@ from . import (
     constructions,
     constructor_write,
     inheritance,
+    inherited_reads,
     late_arguments,
     later_sizes,
     lent_fields,
@@ -168,9 +169,7 @@ class ClassWriter:
             call_write.write(self, site)
         for method in own:
             self._rewrite_body(method)
-        given = inherited | {m for m in self.model.methods().values() if m.owner is not self.model}
-        for method in sorted(given, key=lambda m: (str(m.source.path), m.node.lineno)):
-            self._rewrite_inherited(method)
+        inherited_reads.write(self, inherited)
         setup_dicts.write(self)
         setup_helpers.write(self)
         setup_methods.write(self)
@@ -418,32 +417,18 @@ class ClassWriter:
 
     def _rewrite_body(self, method: Method) -> None:
         """Variables, setup's parameters and containers, factories."""
-        run, source = self.run, method.source
+        source = method.source
         for node in method.nodes:
             if not isinstance(node, _REWRITTEN):
                 continue
             if isinstance(node, ast.Attribute):
-                self._rewrite_attribute(node, method)
+                self.rewrite_attribute(node, method)
             elif isinstance(node, ast.Assign) and method.name == "setup":
                 setup_containers.write(self, node, source)
             if isinstance(node, ast.Call) and _is_super_call(node, "setup") and inheritance.setup_owner(self.text):
                 self.put(node, *inheritance.call_of_base(self.text), source=source)
 
-    def _rewrite_inherited(self, method: Method) -> None:
-        """What a method of a base reads of the attributes that this class gives it, where all classes read it alike."""
-        for node in method.nodes if method.name != "setup" else ():
-            if isinstance(node, ast.Attribute):
-                self._rewrite_attribute(node, method)
-                if self._is_known(node):
-                    self.read_there.append((method.source, method.source.span(node)))
-
-    def _is_known(self, node: ast.Attribute) -> bool:
-        """Is it an attribute of the module, or one of a module, that this class makes?"""
-        base = self.run.evaluated.get(node.value)
-        known = base is not None and bool(members(base.value))
-        return known or (_is_self(node.value) and node.attr in self.run.attributes)
-
-    def _rewrite_attribute(self, node: ast.Attribute, method: Method) -> None:
+    def rewrite_attribute(self, node: ast.Attribute, method: Method) -> None:
         run, source = self.run, method.source
         base = run.evaluated.get(node.value)
         if node.attr == "value" and base is not None and isinstance(base.value, Variable):
