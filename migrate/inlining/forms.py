@@ -9,6 +9,7 @@ that a scan leaves alone stands around the scanned function. What a plain datacl
 of a layer has the layer within. An attribute that is one name or another in Linen by a field is two.
 A list of modules that a loop makes in its header has a name, and an item that is called apart from the others stands
 apart. A list of modules that `map` calls is a comprehension's. Functions of `setup` that call modules are methods.
+A slice of a shape that a module takes as arguments is its items.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from .callees import NotInlined, is_class, read_elsewhere
 from .dataclass_bases import with_own_fields
 from .drawn_keys import with_keys_in_place
 from .functions_of_setup import with_methods
+from .items_of_shapes import with_items_of_shapes
 from .layer_text import looked_up
 from .layers_within import with_layer_within
 from .lists_in_calls import with_named_lists
@@ -65,7 +67,7 @@ CODES = frozenset(
 
 _PLAINER = (
     with_own_fields, as_conditions, as_statements, with_keys_in_place, with_flags_around,
-    with_layer_within, with_named_lists, with_mapped_items,
+    with_layer_within, with_named_lists, with_mapped_items, with_items_of_shapes,
 )  # fmt: skip
 
 
