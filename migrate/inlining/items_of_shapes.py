@@ -53,8 +53,9 @@ def _number(node: ast.expr | None, default: int | None) -> int | None:
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
         value = _number(node.operand, None)
         return -value if value is not None else None
-    plain = isinstance(node, ast.Constant) and type(node.value) is int
-    return node.value if plain else None  # type: ignore[union-attr, return-value]
+    if isinstance(node, ast.Constant) and type(node.value) is int:
+        return node.value
+    return None
 
 
 __all__ = ["with_items_of_shapes"]
