@@ -136,6 +136,8 @@ class Other(Base):
         ("x * self.a.features", "Wide(3)", "2", False),
         ("jax.lax.add(x, self.gain)", "Wide(3)", "2.0", False),
         ("x + self.gain", "Wide(3)", "self.param('gain', nn.initializers.ones, (1,))", True),
+        ("x + self.gain", "Wide(3)", "self.param('other', nn.initializers.ones, (1,))", False),
+        ("x + self.gain", "Wide(3)", "self.variable('seen', 'gain', jax.numpy.ones, (1,))", False),
     ],
 )
 def test_a_method_of_a_base_reads_one_kind_of_attribute(read: str, made: str, gain: str, native: bool, called: str) -> None:
