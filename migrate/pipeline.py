@@ -222,6 +222,7 @@ def _closure(start: set[str], edges: Mapping[str, set[str]]) -> set[str]:
 def apply_rules(context: FileContext, rules: Iterable[Rule]) -> None:
     """All local rules over the nodes of the kinds that they ask for; visitors whose words the file lacks are left out."""
     source, suppressions = context.source, context.suppressions
+    some_off = bool(suppressions)
     table: dict[type[ast.AST], list[tuple[Rule, Visitor]]] = {}
     for rule in rules:
         for visitor in rule.visitors:
@@ -234,17 +235,19 @@ def apply_rules(context: FileContext, rules: Iterable[Rule]) -> None:
             for word in visitor.ends or ():
                 for said in {word} | context.said_for(word):
                     by_end.setdefault(said, []).append((rule, visitor.visit))
+        visits = {end: [*everywhere, *more] for end, more in by_end.items()}
         for node in source.by_kind.get(kind, ()):
-            for rule, visit in [*everywhere, *by_end.get(_end(node), ())] if by_end else everywhere:
-                if not suppressions or not suppressions.covers(node, rule.code):
+            for rule, visit in visits.get(_end(node), everywhere) if visits else everywhere:
+                if not some_off or not suppressions.covers(node, rule.code):
                     visit(node, context)
 
 
 def _end(node: ast.AST) -> str:
     """The last word of a name or an attribute, or of what is called."""
-    if isinstance(node, ast.Call):
-        node = node.func
-    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
+    if node.__class__ is ast.Call:
+        node = node.func  # type: ignore[attr-defined]
+    kind = node.__class__
+    return node.attr if kind is ast.Attribute else node.id if kind is ast.Name else ""  # type: ignore[attr-defined]
 
 
 def _finish(context: FileContext, keep: frozenset[str]) -> FileResult:

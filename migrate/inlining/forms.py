@@ -5,11 +5,11 @@ loop fills is a comprehension, `layer_0`, `layer_1` are the items of a list `lay
 are made at the beginning of the one method that reads them, as `setup` runs whenever a method does. A layer whose `setup`
 is another class's looks its ids up as the layer does. `match` is `if` where its patterns are values, and
 `if w := self.width:` is two statements. A random key that a variable alone starts from is drawn in its arguments. A flag
-that a scan leaves alone stands around the scanned function. What a plain dataclass gives a class stands in it, and what
-a base's `setup` makes for derived classes alone in theirs. A subclass of a layer has the layer within. An attribute that
-is one name or another in Linen by a field is two. A list of modules that a loop makes in its header has a name, and an
-item that is called apart from the others stands apart. A list of modules that `map` calls is a comprehension's. Functions
-of `setup` that call modules are methods.
+that a scan leaves alone stands around the scanned function. What a plain dataclass gives a class stands in it. A subclass
+of a layer has the layer within. An attribute that is one name or another in Linen by a field is two.
+A list of modules that a loop makes in its header has a name, and an item that is called apart from the others stands
+apart. A list of modules that `map` calls is a comprehension's. Functions of `setup` that call modules are methods.
+A slice of a shape that a module takes as arguments is its items.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from ..linen.project.index import Project
 from ..shared_lines import beside, removals
 from ..source import SourceFile
 from ..trees import subtree
-from .base_setups import with_setup_moved
 from .broadcast_arguments import with_flags_around
 from .callees import NotInlined, is_class, read_elsewhere
 from .dataclass_bases import with_own_fields
 from .drawn_keys import with_keys_in_place
 from .functions_of_setup import with_methods
+from .items_of_shapes import with_items_of_shapes
 from .layer_text import looked_up
 from .layers_within import with_layer_within
 from .lists_in_calls import with_named_lists
@@ -66,8 +66,8 @@ CODES = frozenset(
 
 
 _PLAINER = (
-    with_own_fields, as_conditions, as_statements, with_keys_in_place, with_flags_around, with_setup_moved,
-    with_layer_within, with_named_lists, with_mapped_items,
+    with_own_fields, as_conditions, as_statements, with_keys_in_place, with_flags_around,
+    with_layer_within, with_named_lists, with_mapped_items, with_items_of_shapes,
 )  # fmt: skip
 
 

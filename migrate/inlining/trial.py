@@ -16,6 +16,7 @@ from ..plan import ClassPlan, Outcome, Plan
 from ..source import SourceFile, lines_of
 from ..trees import subtree
 from . import forms
+from .base_setups import with_setup_moved
 from .callees import Callee, Key, NotInlined, calls_in, is_given_makers, makes
 from .chosen import CHOSEN, functions_of, keys_of
 from .factories_given import with_factories_given
@@ -263,7 +264,7 @@ def _rewritten(
         try:
             source = sources[module]
             if FORM in wanted[name]:
-                changed = with_factories_given(project, sources, name)
+                changed = with_factories_given(project, sources, name) or with_setup_moved(project, sources, name)
                 sources |= changed
                 source = sources[module]
                 if not changed:

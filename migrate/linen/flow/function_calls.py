@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -140,10 +141,26 @@ class FunctionCalls:
         for file in self.project.files.values():
             if owner.name not in file.words:
                 continue
-            for node in (*file.by_kind.get(ast.Name, ()), *file.by_kind.get(ast.Attribute, ())):
+            for node in file.saying(*self._other_names(owner.name), *file.names.single_assignments):
                 if self.project.qualname(file, node) == qualname:
-                    assert isinstance(node, ast.expr)
                     found.add(file, node)
+        return found
+
+    def _other_names(self, name: str) -> list[str]:
+        """The words that files may have for what is called `name` where it is defined, itself the first."""
+        found = [name]
+        for word in found:  # grows while it is walked
+            found += [other for other in self._renamed.get(word, ()) if other not in found]
+        return found
+
+    @functools.cached_property
+    def _renamed(self) -> dict[str, set[str]]:
+        """What imports call by another name than it has there (`import Agent as Actor`)."""
+        found: dict[str, set[str]] = {}
+        for alias, target in self.project.aliases.items():
+            local, name = alias.rpartition(".")[2], target.rpartition(".")[2]
+            if local != name:
+                found.setdefault(name, set()).add(local)
         return found
 
     def _derives(self, name: str, owner: str) -> bool:

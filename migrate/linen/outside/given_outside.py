@@ -176,8 +176,10 @@ class _Reader:
         made = call.args[0] if partial else call.func
         if not isinstance(made, ast.Name | ast.Subscript | ast.Call | ast.IfExp):
             return
-        held = self.held(source, function)
         given = [*enumerate(call.args[partial:]), *((k.arg, k.value) for k in call.keywords)]
+        if all(isinstance(node, ast.Constant) for _, node in given) or self._is_known(source, made):
+            return
+        held = self.held(source, function)
         modules = [(key, node) for key, node in given if self.makes_module(source, node, held)]
         place = f"{source.path.name}:{call.lineno}: its class is chosen when the program runs"
         for target in dict.fromkeys(classes(self.flow.functions, source, made, self._makes) if modules else ()):
@@ -188,6 +190,13 @@ class _Reader:
                     self.handed.setdefault(target, set()).add(name)
                     self.givers.append((target, source, node))
                     self.refused.setdefault(target, place)
+
+    def _is_known(self, source: SourceFile, made: ast.expr) -> bool:
+        """Is it a name of a file, or of a package, for what is neither a module class nor computed?"""
+        if not isinstance(made, ast.Name) or source.names.binding_scope(made.id, made) is not None:
+            return False
+        found = self.project.definition(self.project.qualname(source, made) or "")
+        return found is None or not isinstance(found[1], ast.Assign | ast.AnnAssign)
 
     def _read_defaults(self) -> None:
         """Note the modules that fields hold where nothing is given."""

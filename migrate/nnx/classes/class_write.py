@@ -49,6 +49,7 @@ from . import (
     constructions,
     constructor_write,
     inheritance,
+    inherited_reads,
     late_arguments,
     later_sizes,
     lent_fields,
@@ -72,6 +73,7 @@ class ClassWriter:
         self.namer = namer
         self.loaded = loaded  # attribute names that are read on anything but self, anywhere in the project
         self.edits: list[MethodEdit] = []
+        self.read_there: list[tuple[SourceFile, Span]] = []  # attributes of this class that methods of its bases read
         self.moved: list[tuple[SourceFile, Span]] = []
         self.collection_classes: set[str] = set()
         self.other_names: dict[str, str] = {}  # of fields, see kept_fields
@@ -167,6 +169,7 @@ class ClassWriter:
             call_write.write(self, site)
         for method in own:
             self._rewrite_body(method)
+        inherited_reads.write(self, inherited)
         setup_dicts.write(self)
         setup_helpers.write(self)
         setup_methods.write(self)
@@ -414,45 +417,49 @@ class ClassWriter:
 
     def _rewrite_body(self, method: Method) -> None:
         """Variables, setup's parameters and containers, factories."""
-        run, source = self.run, method.source
+        source = method.source
         for node in method.nodes:
             if not isinstance(node, _REWRITTEN):
                 continue
             if isinstance(node, ast.Attribute):
-                base = run.evaluated.get(node.value)
-                if node.attr == "value" and base is not None and isinstance(base.value, Variable):
-                    self._variable_value(node, base.value.site, source)
-                elif base is not None and isinstance(node.ctx, ast.Load) and members(base.value):
-                    self._module_attribute(node, members(base.value), source)
-                elif _is_self(node.value) and node.attr in self.other_names:
-                    opened, closed = around(self, node, source) if method.name != "setup" else ("", "")
-                    self.put(node, opened, source.span(node.value), f".{self.other_names[node.attr]}{closed}", source=source)
-                elif _is_self(node.value) or (base is not None and isinstance(base.value, SelfModule)):
-                    held = run.attributes.get(node.attr)
-                    opened, closed = around(self, node, source) if method.name != "setup" else ("", "")
-                    if opened:
-                        self.put(node, opened, source.span(node), closed, source=source)
-                    if held is not None and isinstance(held.value, ArrayOrModule):
-                        held = run.evaluated.get(node)
-                    if self.text.computed is not None and node.attr in self.text.computed.attributes:
-                        continue
-                    key = self.text.setup_params.get(node.attr)
-                    read = isinstance(node.ctx, ast.Load) and method.name != "setup"
-                    if isinstance(node.ctx, ast.Load) and held is not None and isinstance(held.value, SetupParam):
-                        read = read or setup_params.starts_another(run, source, node)
-                    read = read and held is not None and isinstance(held.value, SetupParam)
-                    if (read or key is not None) and node.attr not in self.text.renamed:
-                        span: Span = source.span(node)
-                        shown: Parts = (span,)
-                        if key is not None:
-                            span, shown = setup_names.renaming(source, node, key)
-                        site = held.value.site if held is not None and isinstance(held.value, SetupParam) else None
-                        end = site.opened if site is not None else "[...]"
-                        self.put(span, *shown, *((end,) if read else ()), source=source)
+                self.rewrite_attribute(node, method)
             elif isinstance(node, ast.Assign) and method.name == "setup":
                 setup_containers.write(self, node, source)
             if isinstance(node, ast.Call) and _is_super_call(node, "setup") and inheritance.setup_owner(self.text):
                 self.put(node, *inheritance.call_of_base(self.text), source=source)
+
+    def rewrite_attribute(self, node: ast.Attribute, method: Method) -> None:
+        run, source = self.run, method.source
+        base = run.evaluated.get(node.value)
+        if node.attr == "value" and base is not None and isinstance(base.value, Variable):
+            self._variable_value(node, base.value.site, source)
+        elif base is not None and isinstance(node.ctx, ast.Load) and members(base.value):
+            self._module_attribute(node, members(base.value), source)
+        elif _is_self(node.value) and node.attr in self.other_names:
+            opened, closed = around(self, node, source) if method.name != "setup" else ("", "")
+            self.put(node, opened, source.span(node.value), f".{self.other_names[node.attr]}{closed}", source=source)
+        elif _is_self(node.value) or (base is not None and isinstance(base.value, SelfModule)):
+            held = run.attributes.get(node.attr)
+            opened, closed = around(self, node, source) if method.name != "setup" else ("", "")
+            if opened:
+                self.put(node, opened, source.span(node), closed, source=source)
+            if held is not None and isinstance(held.value, ArrayOrModule):
+                held = run.evaluated.get(node)
+            if self.text.computed is not None and node.attr in self.text.computed.attributes:
+                return
+            key = self.text.setup_params.get(node.attr)
+            read = isinstance(node.ctx, ast.Load) and method.name != "setup"
+            if isinstance(node.ctx, ast.Load) and held is not None and isinstance(held.value, SetupParam):
+                read = read or setup_params.starts_another(run, source, node)
+            read = read and held is not None and isinstance(held.value, SetupParam)
+            if (read or key is not None) and node.attr not in self.text.renamed:
+                span: Span = source.span(node)
+                shown: Parts = (span,)
+                if key is not None:
+                    span, shown = setup_names.renaming(source, node, key)
+                site = held.value.site if held is not None and isinstance(held.value, SetupParam) else None
+                end = site.opened if site is not None else "[...]"
+                self.put(span, *shown, *((end,) if read else ()), source=source)
 
     def _variable_value(self, node: ast.Attribute, site: Site, source: SourceFile) -> None:
         """`state.value`, read or assigned."""

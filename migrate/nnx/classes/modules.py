@@ -432,14 +432,16 @@ def _check_edits(
     edited: set[str] = set()
     trials: dict[str, FileContext] = {}
     helpers: dict[Path, _Helpers] = {}
+    read: list[tuple[str, SourceFile, Span]] = []
     for text in texts.values():
         lifted_functions.note_carried(text)
     for name, text in texts.items():
         if text.source.module not in trials:
             trials[text.source.module] = FileContext(text.source, plan, Options(), project)
         namer = Recorder(trials[text.source.module])
+        writer = ClassWriter(text, namer, loaded)
         try:
-            edits = ClassWriter(text, namer, loaded).write()
+            edits = writer.write()
         except Unmigratable as error:
             reasons[name] = error
             continue
@@ -447,6 +449,9 @@ def _check_edits(
             reasons[name] = internal_error(error)
             continue
         text.written = edits, namer
+        if writer.read_there:
+            put = {(edit.source.path, edit.span) for edit in edits if not edit.insert}
+            read += [(name, *there) for there in writer.read_there if (there[0].path, there[1]) not in put]
         for edit in edits:
             if edit.source.path not in helpers:
                 helpers[edit.source.path] = _Helpers(project, edit.source)
@@ -458,10 +463,17 @@ def _check_edits(
             if other[1] != edit.parts:
                 if other[0] in texts and other[0] != name:
                     shared_readings.agree(text, texts[other[0]])
-                shared = Unmigratable("NNX170", "a method that several classes share would have to differ between them")
-                reasons.setdefault(name, shared)
-                reasons.setdefault(other[0], shared)
+                reasons.setdefault(name, _SHARED)
+                reasons.setdefault(other[0], _SHARED)
+    for name, source, span in read:  # as it stands, where another class has something else there
+        other = wanted.get((str(source.path), span.start, span.end), (name, ()))
+        if other[0] != name:
+            reasons.setdefault(name, _SHARED)
+            reasons.setdefault(other[0], _SHARED)
     return edited - {""}
+
+
+_SHARED = Unmigratable("NNX170", "a method that several classes share would have to differ between them")
 
 
 class _Helpers:

@@ -43,6 +43,7 @@ class Types:
         self.ctx = ctx
         self.classes: dict[str, ast.ClassDef] = {}
         self.variable_types = set(VARIABLE_TYPES)
+        self._assigned: dict[ast.AST, dict[str, list[tuple[ast.expr, int | None]]]] = {}  # of scopes, by name
 
     @classmethod
     def of(cls, ctx: FileContext) -> Types:
@@ -78,7 +79,7 @@ class Types:
                 definition = self.ctx.project.definition(target)
                 if definition is not None and definition[0] is not self.ctx.source and "nnx" in definition[0].words:
                     self.variable_types |= {target} & self.file(definition[0]).variable_types
-        nodes = [n for n in self.ctx.source.nodes if isinstance(n, ast.ClassDef)]
+        nodes = [n for n in self.ctx.source.by_kind.get(ast.ClassDef, ()) if isinstance(n, ast.ClassDef)]
         for _ in range(4):  # a class may inherit from one that stands further down
             for node in nodes:
                 bases = [self.ctx.qualname(base) or "" for base in node.bases]
@@ -153,7 +154,9 @@ class Types:
                 position = next((i for i, a in enumerate(_parameters(scope)) if a.arg == node.id), None)
                 if position is not None:
                     return None if self._annotated(scope, node.id) else self._passed(scope, position, depth)
-            for value, index in _assignments(scope, node.id):
+            if scope not in self._assigned:
+                self._assigned[scope] = _assignments(scope)
+            for value, index in self._assigned[scope].get(node.id, ()):
                 found = self._bound(value, index, depth)
                 if found is not None:
                     return found
@@ -286,23 +289,28 @@ def _parameters(scope: ast.FunctionDef | ast.AsyncFunctionDef) -> list[ast.arg]:
     return [*scope.args.posonlyargs, *scope.args.args, *scope.args.kwonlyargs]
 
 
-def _assignments(scope: ast.AST, name: str) -> Iterator[tuple[ast.expr, int | None]]:
-    """Values bound to `name` in a scope, with their index where a tuple is unpacked. Inner functions are left out."""
-    stack: list[ast.AST] = list(getattr(scope, "body", []))
-    while stack:
-        node = stack.pop(0)
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda):
+def _assignments(scope: ast.AST) -> dict[str, list[tuple[ast.expr, int | None]]]:
+    """Values bound to names in a scope, with their index where a tuple is unpacked. Inner functions are left out."""
+    found: dict[str, list[tuple[ast.expr, int | None]]] = {}
+    statements: list[ast.AST] = list(getattr(scope, "body", []))
+    for node in statements:  # grows while it is walked
+        kind = node.__class__
+        if kind in _INNER:
             continue
         if isinstance(node, ast.Assign):
             for target in node.targets:
-                if isinstance(target, ast.Name) and target.id == name:
-                    yield node.value, None
+                if isinstance(target, ast.Name):
+                    found.setdefault(target.id, []).append((node.value, None))
                 elif isinstance(target, ast.Tuple):
                     for index, item in enumerate(target.elts):
-                        if isinstance(item, ast.Name) and item.id == name:
-                            yield node.value, index
+                        if isinstance(item, ast.Name):
+                            found.setdefault(item.id, []).append((node.value, index))
         for block in ("body", "handlers", "cases", "orelse", "finalbody"):  # assignments are statements
-            stack.extend(getattr(node, block, ()))
+            statements.extend(getattr(node, block, ()))
+    return found
+
+
+_INNER = frozenset({ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda})
 
 
 def is_early(ctx: FileContext) -> bool:

@@ -1,89 +1,96 @@
-"""Bases whose setup makes layers that only the classes which derive from them call."""
+"""A base whose `setup` makes what methods of the base call, on what each derived class gives them."""
 
-from typing import Any
-
+import jax
 import jax.numpy as jnp
 from flax import linen as nn
 
 
-class Block(nn.Module):
-    width: int
+class Mixing(nn.Module):
+  heads: int
+  width: int = 8
 
-    @nn.compact
-    def __call__(self, x, y=None):
-        h = nn.Dense(self.width)(x)
-        return h if y is None else h + nn.Dense(self.width)(y)
+  def setup(self):
+    # three of them
+    self.query = nn.Dense(self.width, use_bias=False)
+    self.key = nn.Dense(self.width, use_bias=False)
+    self.out = nn.Dense(self.width)
 
+  def mix(self, query, key):
+    weights = jax.nn.softmax(query @ key.swapaxes(-1, -2))
+    h = (weights @ key).reshape(query.shape[:2] + (self.width,))
+    return self.out(h) * self.heads
 
-class Stack(nn.Module):
-    """What the nets share."""
-
-    width: int = 4
-    count: int = 2
-    normed: bool = False
-
-    def setup(self):
-        # One for each step.
-        self.blocks = [Block(self.width, name=f"block_{i}") for i in range(self.count)]
-        if self.normed:
-            self.norm = nn.LayerNorm()
-
-    @property
-    def total(self):
-        return self.width * self.count
+  @property
+  def total(self):
+    return self.query.features + self.width
 
 
-class Net(Stack):
-    def __call__(self, x):
-        for i in range(self.count):
-            x = self.blocks[i](x)
-        return self.norm(x) if self.normed else x * self.total
+class Own(Mixing):
+  def __call__(self, x):
+    return self.mix(self.query(x), self.key(x)) * self.total
 
 
-class Crossed(Stack):
-    scale: float = 2.0
+class Cross(Mixing):
+  """It looks at something else."""
 
-    def __call__(self, x, y):
-        for block in self.blocks:
-            x = block(x, y)
-        return self.norm(x * self.scale) if self.normed else x
+  scale: float = 2.0
 
+  def scaled(self, x):
+    return x * self.scale
 
-class Heads(nn.Module):
-    outputs: int = 2
-    act: Any = nn.relu
-
-    def setup(self):
-        self.hidden = nn.Dense(6)
-        self.out = nn.Dense(self.outputs)
+  @nn.compact
+  def __call__(self, x, memory):
+    return self.scaled(self.mix(self.query(x), self.key(memory)))
 
 
-class Actor(Heads):
-    @nn.nowrap
-    def scaled(self, x):
-        return x / 2
-
-    def __call__(self, x):
-        return nn.tanh(self.out(self.act(self.hidden(self.scaled(x)))))
+class Below(Cross):
+  def __call__(self, x, memory):
+    return super().__call__(x, memory) + 1
 
 
-class Critic(Heads):
-    def __call__(self, x, actions):
-        return self.out(self.act(self.hidden(jnp.concatenate([x, actions], axis=-1))))
+class Reading(nn.Module):
+  """It reads what derived classes make."""
+
+  width: int = 5
+
+  @property
+  def total(self):
+    return self.query.features + self.width
+
+  def shifted(self, x):
+    return jax.lax.add(x, self.gain) + self.seen.value
+
+  def attend(self, x):
+    return x @ self.table.embedding.T * self.total
+
+  def count(self):
+    self.seen.value = self.seen.value + 1
 
 
-class Twins(nn.Module):
-    @nn.compact
-    def __call__(self, x, actions):
-        return Actor(3)(x) + Critic(3)(x, actions) + Critic(1)(x, actions)
+class Read(Reading):
+  def setup(self):
+    self.query = nn.Dense(self.width)
+    self.table = nn.Embed(4, self.width)
+    self.gain = self.param("gain", nn.initializers.normal(), (2, self.width))
+    self.seen = self.variable("counts", "seen", jnp.zeros, ())
+
+  def __call__(self, x):
+    self.count()
+    return self.attend(self.shifted(self.query(x)))
+
+
+class Both(nn.Module):
+  @nn.compact
+  def __call__(self, x, memory):
+    x = Own(2, 4)(x)
+    x = Cross(heads=1)(x, memory)
+    return Below(3)(x, memory)
 
 
 CASES = [
-    ("Net", {}, [(2, 5)], {}),
-    ("Crossed", {"normed": True}, [(2, 4), (2, 3)], {}),
-    ("Actor", {}, [(2, 5)], {}),
-    ("Twins", {}, [(2, 5), (2, 3)], {}),
-    ("Net", {"normed": True, "count": 3}, [(2, 5)], {}),
-    ("Crossed", {}, [(2, 4), (2, 3)], {}),
-    ("Critic", {}, [(2, 5), (2, 3)], {}),
+    ("Read", {}, [(2, 5)], {}),
+    ("Both", {}, [(2, 3, 5), (2, 4, 6)], {}),
+    ("Own", {"heads": 2}, [(2, 3, 5)], {}),
+    ("Cross", {"heads": 2, "width": 4}, [(2, 3, 5), (2, 4, 6)], {}),
+    ("Below", {"heads": 2, "width": 4}, [(2, 3, 5), (2, 4, 6)], {}),
 ]
