@@ -56,7 +56,7 @@ SHARDED = {
     "stacked_axes_apart": "NNX603",
 }
 OTHERS = {
-    "actor_loss_under_the_new_critics": "NNX602",
+    "actor_loss_under_the_new_critics": "NNX601 NNX602",
     "captured_without_mutable": "NNX603",
     "init_under_a_condition": "NNX603",
     "params_printed_as_linen_has_them": "NNX602",
