@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from ...edits import Part
 from ...linen.flow.flow_makers import maker_of
+from ...linen.flow.flow_nones import assigns_none
 from ...linen.flow.flow_uses import restored_target
 from ...linen.flow.flow_values import ANY, READS_BACK, SAVES, Entries, OptState, Record, State, Symbol, Tracked, Variables
 from ...trees import subtree
@@ -88,13 +89,15 @@ def check_place(form: Rewrite, name: ast.Name) -> None:
     """Unsupported where there need not be values that others can take the place of."""
     source, scope = form.source(name), form.function(name)
     symbol = form.flow.symbol(source, name)
-    if isinstance(symbol[1], ast.ClassDef):
-        return  # an attribute, which another method gives its first value
-    if symbol[1] is not scope:
+    attribute = isinstance(symbol[1], ast.ClassDef)
+    if symbol[1] is not scope and not attribute:
         raise Unsupported(name, "values that a function loads for the one around it")
     parameters = getattr(getattr(scope, "args", None), "args", [])
-    others = [other for other in form.flow.occurrences(symbol) if isinstance(other.ctx, ast.Store) and other is not name]
+    stores = (other for other in form.flow.occurrences(symbol) if isinstance(other.ctx, ast.Store) and other is not name)
+    others = [other for other in stores if other not in form.flow.loaded and not assigns_none(source, other)]
     if symbol[2] in [a.arg for a in parameters] or any(runs_before(form, form.statement(o), name) for o in others):
+        return
+    if attribute and any(getattr(form.function(other), "name", "") == "__init__" for other in others):
         return
     raise Unsupported(name, "values that are loaded where there need not be a model")
 

@@ -112,6 +112,38 @@ def train(path, fresh):
         resume()
     return net.apply({"params": params}, x)
 """,
+    "none_before_there_is_a_model": """
+def train(path, fresh):
+    params = None
+    if not fresh:
+        params = load_params(path)
+    if params is None:
+        params = net.init(jax.random.PRNGKey(0), x)["params"]
+    return net.apply({"params": params}, x)
+""",
+    "of_an_object_that_has_none": """
+class Runner:
+    def __init__(self):
+        self.params = None
+
+    def resume(self, path):
+        self.params = load_params(path)
+
+    def start(self):
+        self.params = net.init(jax.random.PRNGKey(0), x)["params"]
+
+    def run(self):
+        return net.apply({"params": self.params}, x)
+
+
+def train(path, fresh):
+    runner = Runner()
+    if fresh:
+        runner.start()
+    else:
+        runner.resume(path)
+    return runner.run()
+""",
     "before_there_is_a_model": """
 def train(path, fresh):
     params = None if fresh else load_params(path)
