@@ -223,7 +223,6 @@ with jax.set_mesh(mesh):
             Example(
                 title="params as a dictionary",
                 before="""\
-import flax
 import jax
 import jax.numpy as jnp
 import optax
@@ -239,8 +238,7 @@ class Model(nn.Module):
 model = Model()
 x, y = jnp.arange(8.0).reshape(2, 4), jnp.ones((2, 3))
 params = model.init(jax.random.key(0), x)['params']
-flat = flax.traverse_util.flatten_dict(params, sep='/')
-params = flax.traverse_util.unflatten_dict({**flat, 'Dense_0/bias': y[0]}, sep='/')
+params = {**params, 'Dense_0': {**params['Dense_0'], 'bias': y[0]}}
 tx = optax.sgd(0.1)
 opt_state = tx.init(params)
 losses = []
@@ -251,7 +249,6 @@ for _ in range(3):
     losses.append(float(loss))
 """,
                 after="""\
-import flax
 import jax
 import jax.numpy as jnp
 import optax
@@ -270,8 +267,7 @@ class Model(nnx.Module):
 model = linen_parity.Functional(Model, sizes=lambda x, *_, **__: {'in_features': x.shape[-1]})
 x, y = jnp.arange(8.0).reshape(2, 4), jnp.ones((2, 3))
 params = model.init(jax.random.key(0), x)['params']
-flat = flax.traverse_util.flatten_dict(params, sep='/')
-params = flax.traverse_util.unflatten_dict({**flat, 'Dense_0/bias': y[0]}, sep='/')
+params = {**params, 'Dense_0': {**params['Dense_0'], 'bias': y[0]}}
 tx = optax.sgd(0.1)
 opt_state = tx.init(params)
 losses = []

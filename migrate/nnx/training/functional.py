@@ -51,6 +51,7 @@ from . import (
     init_reach,
     leaf_order,
     linen_trees,
+    lost_gradients,
     masks,
     methods,
     optimizer_slots,
@@ -161,6 +162,7 @@ class _Functional(PassedTrees):
         leaf_order.check(self)
         spec_trees.check(self)
         self._leaves()
+        lost_gradients.check(self, ("apply_gradients", "update"))
         self.uses = list(self.tracked())
         if len(self.parts) > 1:
             functional_gradients.check(self)

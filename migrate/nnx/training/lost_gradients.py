@@ -10,30 +10,28 @@ same, by path is not, and nothing would say so.
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
 
 from ...linen.flow.flow_values import Gradients, Items, Symbol, Value
+from ...linen.flow.flow_versions import bare
 from . import leaf_order
-from .rewrite import Unsupported
-
-if TYPE_CHECKING:
-    from .native import _Native
+from .rewrite import Rewrite, Unsupported
 
 _LEAF_BY_LEAF = ("jax.tree", "optax.", "jax.lax.p")
 _NUMBERS = {"optax.global_norm", "optax.tree.norm", "optax.tree_utils.tree_l2_norm"}
 _NUMBERS |= {"jax.tree.reduce", "jax.tree_util.tree_reduce"}
 
 
-def check(form: _Native) -> None:
-    """Unsupported where such gradients go where more than their leaves may count."""
-    lost = form.lost = Lost(form)
+def check(form: Rewrite, takes: tuple[str, ...] = ("apply_gradients",)) -> Lost:
+    """Unsupported where such gradients go where more than their leaves may count. `takes`: methods that update by them."""
+    lost = Lost(form)
     for node in lost.loads():
-        check_use(form, node)
+        check_use(form, node, takes)
     for value in lost.returned():
         raise Unsupported(value, "gradients that a function returns, and that are not followed")
+    return lost
 
 
-def check_use(form: _Native, node: ast.AST) -> None:
+def check_use(form: Rewrite, node: ast.AST, takes: tuple[str, ...] = ("apply_gradients",)) -> None:
     """Unsupported where gradients go where more than their leaves may count."""
     if isinstance(node, ast.Subscript):  # a State has the items of lists under other names
         raise Unsupported(node, "a part of the gradients")
@@ -44,7 +42,7 @@ def check_use(form: _Native, node: ast.AST) -> None:
         name = form.flow.name(holder.func) or ""
         if name.startswith(_LEAF_BY_LEAF) and not name.endswith("with_path"):
             return
-        if isinstance(holder.func, ast.Attribute) and holder.func.attr == "apply_gradients":
+        if isinstance(holder.func, ast.Attribute) and holder.func.attr in takes:
             return
     raise Unsupported(node, "gradients that are taken apart")
 
@@ -52,10 +50,10 @@ def check_use(form: _Native, node: ast.AST) -> None:
 class Lost:
     """The names that are given gradients of the component, of which the flow says something else."""
 
-    def __init__(self, form: _Native) -> None:
+    def __init__(self, form: Rewrite) -> None:
         self.form = form
         self.names: set[Symbol] = set()
-        modules = {form.source(node).module for node, value in form.uses}
+        modules = {form.source(node).module for node, _ in form.tracked()}
         self.sources = [form.flow.project.files[module] for module in sorted(modules)]
         kinds = (ast.Assign, ast.AnnAssign, ast.NamedExpr)
         assigned = [n for source in self.sources for kind in kinds for n in source.by_kind.get(kind, ())]
@@ -69,7 +67,7 @@ class Lost:
 
     def loads(self) -> list[ast.Name]:
         found: list[ast.Name] = []
-        wanted = {name for _, _, name in self.names}
+        wanted = set(map(bare, self.names))
         for source in self.sources:
             for node in source.by_kind.get(ast.Name, ()):
                 if isinstance(node, ast.Name) and node.id in wanted and isinstance(node.ctx, ast.Load):

@@ -139,7 +139,7 @@ class _Native(Rewrite):
         self.keeps_keys = saving.keeps_keys(self)
         if any(isinstance(p, ast.JoinedStr) for node, _ in self.uses for p in self.source(node).ancestors(node)):
             raise Unsupported(self.site, "a use within an f-string")
-        lost_gradients.check(self)
+        self.lost = lost_gradients.check(self)
         self.fields: frozenset[str] = frozenset()  # that the project's class of states adds, besides batch_stats
         symbols = self.flow.uses.symbols(self.component.sites)
         if any(is_later(s) and not isinstance(v, Gradients | Deltas) for s, v in symbols):

@@ -13,6 +13,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from ...linen.flow.flow_values import Function, Symbol
+from ...linen.flow.flow_versions import bare
 from ...linen.flow.self_names import SelfName
 from .rewrite import Unsupported
 
@@ -88,7 +89,7 @@ def _assigned(form: _Functional, symbol: Symbol) -> tuple[ast.Call, tuple[int, .
     for node in source.by_kind.get(ast.Name, ()):
         if not isinstance(node, ast.Name) or isinstance(node, SelfName) or not isinstance(node.ctx, ast.Store):
             continue
-        if node.id != symbol[2] or node not in form.flow.source_of or form.flow.symbol(source, node) != symbol:
+        if node.id != bare(symbol) or node not in form.flow.source_of or form.flow.symbol(source, node) != symbol:
             continue
         target = form.parent(node)
         path: tuple[int, ...] = ()

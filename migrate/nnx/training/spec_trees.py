@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, NoReturn
 
 from ...linen.flow.flow_values import Function, Symbol
+from ...linen.flow.flow_versions import bare
 from ...source import SourceFile
 from . import leaf_order
 from .rewrite import Rewrite, Unsupported
@@ -104,7 +105,7 @@ class _Specs:
 
     def _named(self) -> Iterator[ast.expr]:
         for source in self.form.flow.project.files.values():
-            said = {name for _, _, name in self.names}
+            said = set(map(bare, self.names))
             for node in source.by_kind.get(ast.Name, ()):
                 if isinstance(node, ast.Name) and node.id in said and isinstance(node.ctx, ast.Load):
                     if self.form.flow.symbol(source, node) in self.names:

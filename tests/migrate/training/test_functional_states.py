@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import flax
+import jax
 import numpy as np
 import pytest
 
@@ -139,7 +141,6 @@ LEFT = {
     ),
     "one key for all": ("rngs={'dropout': key}", "rngs=key"),
     "the key of the parameters": ("rngs={'dropout': key}", "rngs={'params': key}"),
-    "saved": ("losses = [*", "blob = flax.serialization.to_bytes(carry[0].batch_stats)\nlosses = [*"),
     "taken apart": ("losses = [*", "stats, params = flax.core.pop(variables, 'params')\nlosses = [*"),
     "a part of what a call needs": (
         "  out, updates = model.apply(\n      {'params': params, 'batch_stats': stats}, batch",
@@ -159,6 +160,15 @@ def test_what_keeps_linens_dictionaries(kit, name: str) -> None:
     assert done.codes == ["NNX603"], done.after
     before, after = done.both()
     np.testing.assert_allclose(after["losses"], before["losses"], rtol=1e-4, atol=1e-5)
+
+
+def test_statistics_are_saved_under_linens_names(kit) -> None:
+    blob = "blob = flax.serialization.to_bytes(carry[0].batch_stats)\nlosses = [*"
+    done = kit.migrate(LOOP.replace("losses = [*", blob), kit.NORMED)
+    assert done.codes == ["NNX602"], done.after
+    old, new = (flax.serialization.msgpack_restore(side["blob"]) for side in done.both())
+    assert old.keys() == new.keys() == {"BatchNorm_0"}
+    jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-5), old, new)
 
 
 # Linen differentiates through updated statistics.
