@@ -162,7 +162,7 @@ class _Functional(PassedTrees):
         leaf_order.check(self)
         spec_trees.check(self)
         self._leaves()
-        lost_gradients.check(self, ("apply_gradients", "update"))
+        lost_gradients.check(self, split=True)
         self.uses = list(self.tracked())
         if len(self.parts) > 1:
             functional_gradients.check(self)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import ast
 
-from ...linen.flow.flow_values import Gradients, Items, Symbol, Value
+from ...linen.flow.flow_values import Gradients, Items, Symbol, Tracked, Value
 from ...linen.flow.flow_versions import bare
 from . import leaf_order
 from .rewrite import Rewrite, Unsupported
@@ -21,11 +21,14 @@ _NUMBERS = {"optax.global_norm", "optax.tree.norm", "optax.tree_utils.tree_l2_no
 _NUMBERS |= {"jax.tree.reduce", "jax.tree_util.tree_reduce"}
 
 
-def check(form: Rewrite, takes: tuple[str, ...] = ("apply_gradients",)) -> Lost:
-    """Unsupported where such gradients go where more than their leaves may count. `takes`: methods that update by them."""
-    lost = Lost(form)
+def check(form: Rewrite, *, split: bool = False) -> Lost:
+    """Unsupported where such gradients go where more than their leaves may count.
+
+    `split`: params are trees, and what is made of them with gradients is followed as params.
+    """
+    lost = Lost(form, split)
     for node in lost.loads():
-        check_use(form, node, takes)
+        check_use(form, node, ("apply_gradients", "update") if split else ("apply_gradients",))
     for value in lost.returned():
         raise Unsupported(value, "gradients that a function returns, and that are not followed")
     return lost
@@ -50,8 +53,9 @@ def check_use(form: Rewrite, node: ast.AST, takes: tuple[str, ...] = ("apply_gra
 class Lost:
     """The names that are given gradients of the component, of which the flow says something else."""
 
-    def __init__(self, form: Rewrite) -> None:
+    def __init__(self, form: Rewrite, split: bool) -> None:
         self.form = form
+        self._kinds = Tracked if split else Gradients
         self.names: set[Symbol] = set()
         modules = {form.source(node).module for node, _ in form.tracked()}
         self.sources = [form.flow.project.files[module] for module in sorted(modules)]
@@ -79,7 +83,7 @@ class Lost:
         """What functions return of such gradients."""
         found = [n.value for source in self.sources for n in source.by_kind.get(ast.Return, ()) if isinstance(n, ast.Return)]
         parts = [part for value in found if value for part in (value.elts if isinstance(value, ast.Tuple) else [value])]
-        return [p for p in parts if self.holds(p) and not self._is_gradients(self.form.flow.value(p))]
+        return [p for p in parts if self.holds(p) and not self._is_followed(self.form.flow.value(p))]
 
     def _is_lost(self, node: ast.Name) -> bool:
         return node in self.form.flow.source_of and self.form.flow.symbol(self.form.source(node), node) in self.names
@@ -93,9 +97,12 @@ class Lost:
                 item = items[index] if index < len(items) else value
                 said = several[index] if index < len(several) else given if whole else None
                 self._bind(element, said, item)
-        elif isinstance(target, ast.Name) and not self._is_gradients(self.form.flow.value(target)):
+        elif isinstance(target, ast.Name) and not self._is_followed(self.form.flow.value(target)):
             if self._is_gradients(value) or (given is not None and self.holds(given)):
                 self.names.add(self.form.flow.symbol(self.form.source(target), target))
+
+    def _is_followed(self, value: Value) -> bool:
+        return isinstance(value, self._kinds) and self.form.component.holds(value)
 
     def _is_gradients(self, value: Value) -> bool:
         return isinstance(value, Gradients) and self.form.component.holds(value)
