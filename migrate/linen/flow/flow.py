@@ -245,9 +245,9 @@ class Flow:
     def _statement(self, source: SourceFile, node: ast.AST) -> None:
         if isinstance(node, ast.Assign):
             value = self.value(node.value)
-            found = set(flow_loaded.names(self, source, node, value))
-            self.loaded.difference_update(subtree(node))
-            self.loaded |= found
+            if self.loaded:
+                self.loaded.difference_update(n for target in node.targets for n in subtree(target))
+            self.loaded.update(flow_loaded.names(self, source, node, value))
             for target in node.targets:
                 self._bind(source, target, flow_nones.given(source, target, node.value, value))
         elif (isinstance(node, ast.AnnAssign) and node.value is not None) or isinstance(node, ast.NamedExpr):

@@ -20,6 +20,7 @@ from .flow_values import (
     Table,
     Value,
     Variables,
+    is_params,
     join,
 )
 
@@ -69,7 +70,7 @@ def is_tree(value: Value) -> bool:
     """Is it params, gradients of them, or a dictionary of such: what one optimizer trains of several models?"""
     if isinstance(value, Entries):
         return all(map(is_tree, value.items))
-    return isinstance(value, Variables | Gradients) or (isinstance(value, Collection) and value.name == "params")
+    return isinstance(value, Gradients) or is_params(value)
 
 
 def _is_trained(value: Value) -> bool:

@@ -12,7 +12,6 @@ from ...trees import subtree
 from .flow_values import (
     ANY,
     Bound,
-    Collection,
     Items,
     Nothing,
     OptState,
@@ -21,7 +20,7 @@ from .flow_values import (
     Symbol,
     Tracked,
     Value,
-    Variables,
+    is_params,
     is_sequence,
 )
 
@@ -63,7 +62,7 @@ def _is_given(flow: Flow, source: SourceFile, target: ast.expr, given: ast.expr,
         return False
     symbol = flow.held_by(source, target)
     held = flow.env.held(symbol) if symbol is not None else None
-    if symbol is None or (not isinstance(held, Nothing | State | OptState | None) and not _is_params(held)):
+    if symbol is None or (not isinstance(held, Nothing | State | OptState | None) and not is_params(held)):
         return False
     if not any(other is not target for other in _stores(flow, source, target, symbol)):
         return False
@@ -92,10 +91,6 @@ def _is_loaded(given: ast.expr) -> bool:
     return isinstance(node, ast.Name) and node is not given and bool(_LOADING.search(node.id.lower()))
 
 
-def _is_params(value: Value) -> bool:
-    return isinstance(value, Variables) or (isinstance(value, Collection) and value.name == "params")
-
-
 def stays(flow: Flow, source: SourceFile, call: ast.Call, target: ast.expr) -> bool:
     """`params = from_bytes(params, data)` and `return restore(path, item=params)`: do the values come in place of others?
 
@@ -103,7 +98,7 @@ def stays(flow: Flow, source: SourceFile, call: ast.Call, target: ast.expr) -> b
     """
     value = flow.value(target)
     held = flow.held_by(source, target)
-    if held is None or not (isinstance(value, OptState | Record) or _is_params(value)):
+    if held is None or not (isinstance(value, OptState | Record) or is_params(value)):
         return False
     parent = source.parents[call]
     if isinstance(parent, ast.Tuple):

@@ -132,7 +132,8 @@ def restored_target(flow: Flow, call: ast.Call) -> ast.expr | None:
         return keywords.get("target", call.args[1] if len(call.args) > 1 else None)
     if flow.name(call.func) in READS_BACK:
         return keywords.get("target", call.args[0] if call.args else None)
-    if not (isinstance(call.func, ast.Attribute) and call.func.attr == "restore"):
+    method = call.func if isinstance(call.func, ast.Attribute) and call.func.attr == "restore" else None
+    if method is None or isinstance(flow.value(method), Function):  # one of the project is followed like others
         return None
     given = keywords.get("args", call.args[1] if len(call.args) > 1 else None)
     if isinstance(given, ast.Call) and flow.name(given.func) in RESTORE_ARGS:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+from typing import TypeGuard
 
 from ...frozen import frozen
 from ..values.records import RecordClass
@@ -161,6 +162,11 @@ class Function(Value):
     bound: int = 0  # leading positional arguments given by functools.partial
     argnum: int = 0  # the argument that a gradient is of, among those that are left
     inner: tuple[int, ...] = ()  # those that the derivatives inside of a derivative are of
+
+
+def is_params(value: Value | None) -> TypeGuard[Variables | Collection]:
+    """Is it what `init` returns, or its params?"""
+    return isinstance(value, Variables) or (isinstance(value, Collection) and value.name == "params")
 
 
 def join(a: Value | None, b: Value | None) -> Value | None:

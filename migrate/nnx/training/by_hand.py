@@ -14,7 +14,7 @@ import ast
 import dataclasses
 from typing import TYPE_CHECKING
 
-from ...linen.flow.flow_values import Collection, Deltas, OptState, State, Symbol, Value, Variables
+from ...linen.flow.flow_values import Deltas, OptState, State, Symbol, Value, is_params
 from ...trees import subtree
 from . import loaded
 from .rewrite import Unsupported
@@ -49,10 +49,6 @@ class ByHand:
     def stores(self, name: ast.Name) -> bool:
         """Is a name that which gets updated params?"""
         return any(update.target is name for update in self.updates.values())
-
-
-def is_params(value: Value | None) -> bool:
-    return isinstance(value, Variables) or (isinstance(value, Collection) and value.name == "params")
 
 
 def is_half(value: Value | None) -> bool:

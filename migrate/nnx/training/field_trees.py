@@ -12,7 +12,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from ...linen.flow.flow_values import Collection, Gradients, State, Value, Variables
+from ...linen.flow.flow_values import Collection, Gradients, State, Value, is_params
 from . import state_fields, trees
 from .rewrite import Unsupported
 
@@ -26,7 +26,7 @@ def find(form: _Native) -> frozenset[str]:
     """The fields that are given params, or gradients, or what is made of them leaf by leaf."""
     found = set()
     for node, value in form.uses:
-        if isinstance(value, Variables | Gradients) or (isinstance(value, Collection) and value.name == "params"):
+        if isinstance(value, Gradients) or is_params(value):
             keyword = form.parent(node)
             if isinstance(keyword, ast.keyword) and keyword.arg in form.fields:
                 if isinstance(form.flow.value(form.parent(keyword)), State):
@@ -44,7 +44,7 @@ def use(form: _Native, node: ast.AST, value: Value) -> bool:
     while isinstance(whole, ast.Subscript):
         whole = whole.value
     parent = form.parent(node)
-    holder = form.parent(parent) if isinstance(parent, ast.keyword) else parent
+    holder = form.over_keyword(parent)
     if isinstance(holder, ast.Call) and node is not holder.func:
         name = form.flow.name(holder.func) or ""
         looked_at = trees.looks(form, holder) or (trees.of_library(form, holder) and not name.startswith("jax.tree"))

@@ -119,7 +119,7 @@ def _not_used(form: Rewrite, inside: set[ast.AST]) -> None:
     for node, value in form.tracked():
         updated = isinstance(value, Updated) or (isinstance(value, Collection) and value.updated)
         parent = form.parent(node)
-        call = form.parent(parent) if isinstance(parent, ast.keyword) else parent
+        call = form.over_keyword(parent)
         if not updated or not isinstance(call, ast.Call) or call.func is node or not _around(form, node, inside):
             continue
         if form.flow.name(call.func) not in _MEANS and not isinstance(form.flow.value(call.func), Method):

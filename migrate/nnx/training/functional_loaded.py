@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 def shown(form: _Functional, node: ast.AST) -> bool:
     """A state, or another tree that a library reads back, as Linen has it."""
     parent = form.parent(node)
-    holder = form.parent(parent) if isinstance(parent, ast.keyword) else parent
+    holder = form.over_keyword(parent)
     back = isinstance(holder, ast.Call) and loaded.target(form, holder) is node
     if not back and not loaded.takes(form, node):
         return False
@@ -45,7 +45,7 @@ def shown(form: _Functional, node: ast.AST) -> bool:
 def saved(form: _Functional, node: ast.AST) -> bool:
     """Params that a library saves, of a model whose structure is in sight."""
     parent = form.parent(node)
-    call = form.parent(parent) if isinstance(parent, ast.keyword) else parent
+    call = form.over_keyword(parent)
     if not isinstance(node, ast.expr) or not isinstance(call, ast.Call) or call.func is node:
         return False
     if not isinstance(form.flow.value(node), Variables | Collection) or not loaded.is_saved(form, call):
@@ -65,7 +65,7 @@ def record(form: _Functional, node: ast.AST, value: Value) -> bool:
             form.replace(node, *_taken(form, name, node))
         return False  # and goes on
     parent = form.parent(node)
-    call = form.parent(parent) if isinstance(parent, ast.keyword) else parent
+    call = form.over_keyword(parent)
     if not isinstance(node, ast.Name) or not isinstance(call, ast.Call) or call.func is node:
         return False
     if loaded.target(form, call) is not node and not loaded.is_saved(form, call):

@@ -23,7 +23,7 @@ _NAME = "graphdef"
 def hand_on(form: _Functional, node: ast.AST) -> bool:
     """`state.apply_fn` as an argument of functions that are followed: whether it is one, its text then the structure."""
     parent = form.parent(node)
-    call = form.parent(parent) if isinstance(parent, ast.keyword) else parent
+    call = form.over_keyword(parent)
     if not isinstance(call, ast.Call) or not isinstance(node, ast.Attribute | ast.Name):
         return False
     partial = form.flow.name(call.func) == "functools.partial"

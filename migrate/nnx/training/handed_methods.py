@@ -68,7 +68,7 @@ def _fits(form: _Native, function: ast.FunctionDef, names: set[str], found: Hand
             parent = form.parent(node)
             if isinstance(parent, ast.Call) and parent.func is node:
                 continue
-            holder = form.parent(parent) if isinstance(parent, ast.keyword) else parent
+            holder = form.over_keyword(parent)
             callee = form.flow.value(holder.func) if isinstance(holder, ast.Call) else None
             if not isinstance(callee, Function) or not isinstance(holder, ast.Call):
                 return False

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 
-from ...linen.flow.flow_values import Collection, Gradients, Items, State, Value, Variables
+from ...linen.flow.flow_values import Collection, Gradients, Items, State, Value, Variables, is_params
 from ...trees import subtree
 from .rewrite import Rewrite, Unsupported
 
@@ -52,7 +52,7 @@ def check(form: Rewrite) -> None:
 
 def _is_params(form: Rewrite, node: ast.expr) -> bool:
     value = form.flow.value(node)
-    named = isinstance(value, Variables) or (isinstance(value, Collection) and value.name == "params")
+    named = is_params(value)
     return named and form.component.holds(value) and isinstance(node, ast.Name | ast.Attribute)
 
 

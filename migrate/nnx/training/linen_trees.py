@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from ...linen.flow.flow_values import SAME_TREE, Collection, State, Symbol, Value, Variables
+from ...linen.flow.flow_values import SAME_TREE, Collection, State, Symbol, Value, Variables, is_params
 from ...trees import subtree
 from . import trees
 
@@ -41,7 +41,7 @@ def hand_over(form: _Functional, node: ast.AST) -> bool:
     if form.annotated or not isinstance(node, ast.expr) or not _is_params(form, node):
         return False
     parent = form.parent(node)
-    call = form.parent(parent) if isinstance(parent, ast.keyword) else parent
+    call = form.over_keyword(parent)
     if not isinstance(call, ast.Call) or call.func is node:
         return False
     received = form.receivers(node)
@@ -134,7 +134,7 @@ def structure_of_variables(form: _Functional, node: ast.AST) -> str:
 
 def _is_params(form: _Functional, node: ast.expr) -> bool:
     value: Value = form.flow.value(node)
-    params = isinstance(value, Variables) or (isinstance(value, Collection) and value.name == "params")
+    params = is_params(value)
     return params and form.has(value) and (isinstance(value, Collection) or len(form.parts) == 1)
 
 

@@ -141,7 +141,7 @@ def takes(form: Rewrite, node: ast.AST) -> bool:
     if not (opt_state or isinstance(value, State)) or not isinstance(getattr(node, "ctx", None), ast.Load):
         return False
     parent = form.parent(node)
-    holder = form.parent(parent) if isinstance(parent, ast.keyword) else parent
+    holder = form.over_keyword(parent)
     if isinstance(holder, ast.Dict):
         return node not in holder.keys and _is_kept(form, holder)
     if not isinstance(holder, ast.Call) or node is holder.func:
@@ -154,7 +154,7 @@ def shown(form: _Native, node: ast.AST) -> bool:
     if not takes(form, node):
         return False
     value, parent = form.flow.value(node), form.parent(node)
-    holder = form.parent(parent) if isinstance(parent, ast.keyword) else parent
+    holder = form.over_keyword(parent)
     if isinstance(holder, ast.Call) and target(form, holder) is node:
         return True  # with the call
     _check(form, node)
@@ -195,7 +195,7 @@ def replaced(form: _Native, state: ast.Name, given: dict[str, ast.expr]) -> list
 def _is_kept(form: Rewrite, dictionary: ast.Dict) -> bool:
     """Is a dictionary handed to a library, or given a name of which no state is read?"""
     parent = form.parent(dictionary)
-    call = form.parent(parent) if isinstance(parent, ast.keyword) else parent
+    call = form.over_keyword(parent)
     if isinstance(call, ast.Call):
         return call.func is not dictionary and is_saved(form, call)
     if not isinstance(parent, ast.Assign) or len(parent.targets) != 1 or not isinstance(parent.targets[0], ast.Name):
@@ -203,7 +203,7 @@ def _is_kept(form: Rewrite, dictionary: ast.Dict) -> bool:
     held = form.flow.symbol(form.source(dictionary), parent.targets[0])
     for name in form.flow.occurrences(held):
         above = form.parent(name)
-        call = form.parent(above) if isinstance(above, ast.keyword) else above
+        call = form.over_keyword(above)
         if isinstance(name.ctx, ast.Load) and not (isinstance(call, ast.Call) and is_saved(form, call)):
             return False
     return True
@@ -240,7 +240,8 @@ def _texts(form: _Native, name: ast.Name) -> tuple[str, str, str]:
         model, optimizer = form.new_names[symbol], form.optimizers[symbol]
         form.visible(name, symbol, model)
         form.visible(name, symbol, optimizer)
-        fields = "".join(f", {field!r}" for field in sorted(form.fields)) + _whole(value)
+        held = form.state_class.fields if form.state_class is not None else ()
+        fields = "".join(f", {field.name!r}" for field in held if not field.static) + _whole(value)
         read = f"{parity('linen_state')}({model}, {optimizer}{fields})"
         return read, f"{parity('load_state')}({model}, {optimizer}", _whole(value)
     if isinstance(value, OptState):

@@ -27,6 +27,7 @@ from ...linen.flow.flow_values import (
     Updated,
     Value,
     Variables,
+    is_params,
 )
 from ...trees import subtree
 from . import lifted_apply, wrapped_init
@@ -173,7 +174,7 @@ def name_all(form: _Native) -> None:
                 continue
             if not _is_variables(form, value) or len(_stored(form, symbol)) != 1:
                 raise Unsupported(name, f"{name.id} also holds other things")
-            if isinstance(value, Variables) or (isinstance(value, Collection) and value.name == "params"):
+            if is_params(value):
                 form.new_names[symbol] = received.name
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from ...linen.flow.flow_values import Collection, State, Symbol, Variables
+from ...linen.flow.flow_values import State, Symbol, Variables, is_params
 from . import attributes, by_hand, loaded, makers, state_makers, steps
 from .rewrite import Unsupported
 
@@ -75,7 +75,7 @@ def name_all(form: _Native) -> None:
             )
             candidates = [f"{before}optimizer", f"{before}opt", f"{before}nnx_optimizer"]
             form.optimizers[symbol] = names.free(symbol, candidates)
-        elif isinstance(value, Variables) or (isinstance(value, Collection) and value.name == "params"):
+        elif is_params(value):
             received = makers.of_scope(form, symbol)
             if symbol in form.new_names:
                 continue

@@ -29,6 +29,7 @@ from ...linen.flow.flow_values import (
     Updated,
     Value,
     Variables,
+    is_params,
 )
 from ...linen.flow.flow_versions import is_later
 from ...source import SourceFile
@@ -403,7 +404,7 @@ class _Native(Rewrite):
             self._call(node, value)
         if self.leads_on(node):
             return
-        params = isinstance(value, Variables) or (isinstance(value, Collection) and value.name == "params")
+        params = is_params(value)
         if not (params and isinstance(parent, ast.List)):  # what a list has is no variable of a model: see `trees.kept`
             self.check_landing(node)
         if by_hand.seen_to(self, node, value):
@@ -423,7 +424,7 @@ class _Native(Rewrite):
                 raise Unsupported(node, f"the method {value.name}")
         elif isinstance(value, State):
             self._state(node, parent)
-        elif isinstance(value, Variables) or (isinstance(value, Collection) and value.name == "params"):
+        elif is_params(value):
             self._params(node, parent)
         elif isinstance(value, Collection | Updated):
             self._other(node, parent)
@@ -435,7 +436,7 @@ class _Native(Rewrite):
             raise Unsupported(node, "an optimizer's state that is used by itself")
 
     def _to_step(self, node: ast.AST, parent: ast.AST) -> bool:
-        holder = self.parent(parent) if isinstance(parent, ast.keyword) else parent
+        holder = self.over_keyword(parent)
         return isinstance(holder, ast.Call) and steps.argument(self, holder, node)
 
     def _call(self, call: ast.Call, value: Value) -> None:
@@ -521,7 +522,7 @@ class _Native(Rewrite):
             method = self.flow.value(parent.func)
             if isinstance(method, Method) and method.name in ("apply", "bind"):
                 return
-        holder = self.parent(parent) if isinstance(parent, ast.keyword) else parent
+        holder = self.over_keyword(parent)
         if isinstance(holder, ast.Call):
             if steps.argument(self, holder, node):
                 return
@@ -580,7 +581,7 @@ class _Native(Rewrite):
         return isinstance(call, ast.Call) and isinstance(self.flow.value(call.func), Method)
 
     def _gradients(self, node: ast.AST, parent: ast.AST) -> None:
-        holder = self.parent(parent) if isinstance(parent, ast.keyword) else parent
+        holder = self.over_keyword(parent)
         if self.passed_on(node) or (isinstance(holder, ast.Call) and trees.use(self, holder, node)):
             return
         lost_gradients.check_use(self, node)
@@ -589,7 +590,7 @@ class _Native(Rewrite):
         """A name for a tree made of params: new arrays, which go where gradients may go."""
         if isinstance(node.ctx, ast.Store):
             return
-        holder = self.parent(parent) if isinstance(parent, ast.keyword) else parent
+        holder = self.over_keyword(parent)
         if isinstance(holder, ast.Call):
             if trees.made(self, holder) or self.flow.name(holder.func) in trees.REDUCTIONS:
                 return

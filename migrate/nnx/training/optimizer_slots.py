@@ -23,7 +23,7 @@ def check(form: Rewrite, node: ast.Attribute) -> None:
         if isinstance(parent, ast.Subscript) and not named and not _is_number(parent.slice):
             raise Unsupported(parent, "an item of the optimizer's state by its name")
         whole, parent = parent, form.parent(parent)
-    call = form.parent(parent) if isinstance(parent, ast.keyword) else parent
+    call = form.over_keyword(parent)
     if isinstance(call, ast.Call) and call.func is not whole:
         if trees.looks(form, call) or "path" in (form.flow.name(call.func) or ""):
             raise Unsupported(call, "the optimizer's state by its names")

@@ -85,7 +85,7 @@ class PassedTrees(Rewrite):
                 return self._in_dictionary(parent, node)
             self.bundle(parent, known)
             return self._asked_in_sight(parent, node)
-        call = self.parent(parent) if isinstance(parent, ast.keyword) else parent
+        call = self.over_keyword(parent)
         return isinstance(call, ast.Call) and call.func is not node and self._given(call, node, parent)
 
     def _target(self, target: ast.expr, value: Value) -> bool:
@@ -227,7 +227,7 @@ class PassedTrees(Rewrite):
     def receivers(self, node: ast.AST) -> list[Symbol]:
         """The parameters of the project's functions that `node` is given to, as an argument of a call or a partial."""
         parent = self.parent(node)
-        call = self.parent(parent) if isinstance(parent, ast.keyword) else parent
+        call = self.over_keyword(parent)
         if not isinstance(call, ast.Call) or call.func is node:
             return []
         function = self._called(call)

@@ -171,6 +171,10 @@ class Rewrite:
     def parent(self, node: ast.AST) -> ast.AST:
         return self.source(node).parents[node]
 
+    def over_keyword(self, node: ast.AST) -> ast.AST:
+        """The call of a keyword argument; any other node itself: what an argument stands in, of its parent."""
+        return self.parent(node) if isinstance(node, ast.keyword) else node
+
     def statement(self, node: ast.AST) -> ast.stmt:
         for parent in [node, *self.source(node).ancestors(node)]:
             if isinstance(parent, ast.stmt):
@@ -225,7 +229,7 @@ class Rewrite:
                 raise Unsupported(node, "a result that is not followed")
         else:
             name = parent.arg if isinstance(parent, ast.keyword) else None
-            call = self.parent(parent) if isinstance(parent, ast.keyword) else parent
+            call = self.over_keyword(parent)
             if isinstance(call, ast.Call) and call.func is not node and not path:
                 self._parameter_holds(call, node, name)
 

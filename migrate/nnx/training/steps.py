@@ -254,7 +254,7 @@ class Step:
     def _handed_on(self, node: ast.AST, parent: ast.AST) -> bool:
         """`train_epoch(step_fn, state, batches)`: a function of the project calls it under a name for it alone."""
         form = self.form
-        call = form.parent(parent) if isinstance(parent, ast.keyword) else parent
+        call = form.over_keyword(parent)
         callee = form.flow.value(call.func) if isinstance(call, ast.Call) else None
         if not isinstance(call, ast.Call) or not isinstance(callee, Function) or call.func is node:
             return False
@@ -562,7 +562,7 @@ def needs_optimizer(form: _Native, symbol: Symbol, seen: set[Symbol]) -> bool:
             continue
         if loaded.takes(form, node):
             return True
-        holder = form.parent(parent) if isinstance(parent, ast.keyword) else parent
+        holder = form.over_keyword(parent)
         if isinstance(holder, ast.Assign) and holder.value is node:
             return True  # a copy of both
         if isinstance(holder, ast.Call) and (saving.touches(form, holder) or scans.is_scan(form, holder)):

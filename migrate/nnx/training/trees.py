@@ -12,7 +12,6 @@ from ...linen.flow.flow_values import (
     RESTORES,
     SAVES,
     ClassValue,
-    Collection,
     Function,
     Gradients,
     Items,
@@ -23,6 +22,7 @@ from ...linen.flow.flow_values import (
     Tracked,
     Updated,
     Variables,
+    is_params,
 )
 from ...trees import subtree
 from . import drawn_inputs, leaf_order, state_fields
@@ -86,7 +86,7 @@ def find(form: _Native) -> set[Symbol]:
     """Names that hold nothing but trees made of params or gradients."""
     stores: dict[Symbol, list[ast.Name]] = {}
     for node, value in form.uses:
-        tree = isinstance(value, Variables) or (isinstance(value, Collection) and value.name == "params")
+        tree = is_params(value)
         if tree and isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
             stores.setdefault(form.flow.symbol(form.source(node), node), []).append(node)
     return {symbol for symbol, names in stores.items() if all(_given_new(form, name) for name in names)}
@@ -118,7 +118,7 @@ def _whole(form: _Native, node: ast.AST) -> ast.AST:
 
 def part(form: _Native, node: ast.AST, parent: ast.AST) -> bool:
     """Such params where they are only looked at: an item of dictionaries as Linen has them."""
-    holder = form.parent(parent) if isinstance(parent, ast.keyword) else parent
+    holder = form.over_keyword(parent)
     if isinstance(holder, ast.Call) and node in holder.args:
         name = form.flow.name(holder.func) or ""
         mapped = name in _MAPS and len(holder.args) == 2 and not _meets_field(form, holder)
@@ -168,7 +168,7 @@ def _read_by_name(form: _Native, call: ast.Call) -> bool:
     Unsupported where nobody can tell.
     """
     parent = form.parent(call)
-    holder = form.parent(parent) if isinstance(parent, ast.keyword) else parent
+    holder = form.over_keyword(parent)
     if isinstance(holder, ast.Dict | ast.List):
         return True
     if not isinstance(holder, ast.Call) or call is holder.func:
@@ -195,7 +195,7 @@ def read(form: _Native, call: ast.Call, node: ast.AST) -> bool:
     """Params that a library only looks at, by their names: dictionaries as Linen has them, as they are now."""
     if plain(form, call) and node in call.args:
         above = form.parent(call)
-        holder = form.parent(above) if isinstance(above, ast.keyword) else above
+        holder = form.over_keyword(above)
         found = isinstance(holder, ast.Call) and read(form, holder, call)
         return found or kept(form, call, above)
     if not looks(form, call) or node not in call.args:
@@ -235,7 +235,7 @@ def kept(form: _Native, node: ast.AST, parent: ast.AST) -> bool:
     """
     if not plain(form, node) and not isinstance(getattr(node, "ctx", None), ast.Load):
         return False
-    holder = form.parent(parent) if isinstance(parent, ast.keyword) else parent
+    holder = form.over_keyword(parent)
     if isinstance(holder, ast.Dict):
         if node in holder.keys or (_of_apply(form, holder) and not _is_saved(form, holder)):
             return False
@@ -265,7 +265,7 @@ def saves(form: Rewrite, call: ast.Call) -> bool:
 def _is_saved(form: _Native, dictionary: ast.Dict) -> bool:
     """Is a dictionary made for what saves it? `pickle.dump({"params": state.params, "step": step}, file)`"""
     parent = form.parent(dictionary)
-    call = form.parent(parent) if isinstance(parent, ast.keyword) else parent
+    call = form.over_keyword(parent)
     if not isinstance(call, ast.Call) or call.func is dictionary:
         return False
     return looks(form, call) or (of_library(form, call) and saves(form, call))
