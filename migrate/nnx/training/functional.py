@@ -51,7 +51,7 @@ from . import (
     init_reach,
     leaf_order,
     linen_trees,
-    lost_gradients,
+    lost_trees,
     masks,
     methods,
     optimizer_slots,
@@ -162,7 +162,7 @@ class _Functional(PassedTrees):
         leaf_order.check(self)
         spec_trees.check(self)
         self._leaves()
-        lost_gradients.check(self, split=True)
+        lost_trees.check(self, split=True)
         self.uses = list(self.tracked())
         if len(self.parts) > 1:
             functional_gradients.check(self)

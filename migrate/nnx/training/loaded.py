@@ -137,7 +137,7 @@ def stores(form: _Native, name: ast.Name) -> bool:
 def takes(form: Rewrite, node: ast.AST) -> bool:
     """Is a state, or that of an optimizer, one that a library only looks at, or a dictionary that is made for one has?"""
     value = form.flow.value(node)
-    opt_state = isinstance(value, OptState) or _is_slots(form, node)
+    opt_state = isinstance(value, OptState) or is_slots(form, node)
     if not (opt_state or isinstance(value, State)) or not isinstance(getattr(node, "ctx", None), ast.Load):
         return False
     parent = form.parent(node)
@@ -218,7 +218,7 @@ def is_saved(form: Rewrite, call: ast.Call) -> bool:
     return made.startswith("orbax.") and call.func.attr in ("save", "restore")  # type: ignore[attr-defined]
 
 
-def _is_slots(form: Rewrite, node: ast.AST) -> bool:
+def is_slots(form: Rewrite, node: ast.AST) -> bool:
     """`state.opt_state`"""
     return isinstance(node, ast.Attribute) and node.attr == "opt_state" and isinstance(form.flow.value(node.value), State)
 

@@ -51,7 +51,7 @@ from . import (
     lifted_apply,
     loaded,
     loops,
-    lost_gradients,
+    lost_trees,
     makers,
     masks,
     methods,
@@ -106,7 +106,7 @@ class _Native(Rewrite):
         super().__init__(component, flow, contexts)
         self._taken_by_others = list(taken)  # names that the writers of other models give, by scope
         self.later: list[Callable[[], None]] = []  # what to report once the edits are made
-        self.lost: lost_gradients.Lost | None = None  # names of gradients that the flow of values does not know
+        self.lost: lost_trees.Lost | None = None  # names of gradients that the flow of values does not know
 
     def names_given(self) -> list[Symbol]:
         """The names that this writer puts into scopes."""
@@ -140,7 +140,7 @@ class _Native(Rewrite):
         self.keeps_keys = saving.keeps_keys(self)
         if any(isinstance(p, ast.JoinedStr) for node, _ in self.uses for p in self.source(node).ancestors(node)):
             raise Unsupported(self.site, "a use within an f-string")
-        self.lost = lost_gradients.check(self)
+        self.lost = lost_trees.check(self)
         self.fields: frozenset[str] = frozenset()  # that the project's class of states adds, besides batch_stats
         symbols = self.flow.uses.symbols(self.component.sites)
         if any(is_later(s) and not isinstance(v, Gradients | Deltas) for s, v in symbols):
@@ -584,7 +584,7 @@ class _Native(Rewrite):
         holder = self.over_keyword(parent)
         if self.passed_on(node) or (isinstance(holder, ast.Call) and trees.use(self, holder, node)):
             return
-        lost_gradients.check_use(self, node)
+        lost_trees.check_use(self, node)
 
     def _tree(self, node: ast.Name, parent: ast.AST) -> None:
         """A name for a tree made of params: new arrays, which go where gradients may go."""

@@ -1,4 +1,4 @@
-"""In the idiom gradients are an `nnx.State`: a program that takes them by their paths keeps another form."""
+"""Gradients, params and slots are states of nnx: a program that takes them by their paths keeps another form."""
 
 from __future__ import annotations
 
@@ -65,6 +65,22 @@ BY_PATH = {
         "def doubled(tree):\n  return optax.tree_utils.tree_scale(2.0, tree)\n",
     ),
 }
+# The same of other trees, which split state has as states of nnx.
+BIASES = "lambda p, g: g * 0 if getattr(p[-1], 'key', '') == 'bias' else g"
+TREES = {
+    "gradients without a name": f"grads = jax.tree.map_with_path({BIASES}, optax.tree_utils.tree_scale(0.5, grads))",
+    "gradients that are copied": f"kept = copy.deepcopy(grads)\n  grads = jax.tree.map_with_path({BIASES}, kept)",
+    "params": "state = state.apply_gradients(grads=grads)\n"
+    "  less = optax.tree_utils.tree_scale(0.9, state.params)\n"
+    f"  return state.replace(params=jax.tree.map_with_path({BIASES}, less)), loss",
+    "slots": "state = state.apply_gradients(grads=grads)\n"
+    "  slots = optax.tree_utils.tree_scale(0.9, state.opt_state)\n"
+    f"  return state.replace(opt_state=jax.tree.map_with_path({BIASES}, slots)), loss",
+    "what the optimizer makes of gradients": "updates, opt_state = state.tx.update(grads, state.opt_state, state.params)\n"
+    "  half = optax.tree_utils.tree_scale(0.5, updates)\n"
+    f"  masked = jax.tree.map_with_path({BIASES}, half)\n"
+    "  return state.replace(params=optax.apply_updates(state.params, masked), opt_state=opt_state), loss",
+}
 LEAF_BY_LEAF = {
     "clipped and scaled": (
         "norm = optax.global_norm(grads)\n  grads = jax.tree.map(lambda g: g / jnp.maximum(norm, 1.0), grads)\n"
@@ -87,3 +103,12 @@ def test_the_losses_stay(kit, name: str) -> None:
     linen, now = done.both()
     assert len(set(linen["losses"])) > 1
     np.testing.assert_allclose(now["losses"], linen["losses"], rtol=1e-4)
+
+
+@pytest.mark.parametrize("kept", ["", "first = state"])
+@pytest.mark.parametrize("name", TREES)
+def test_trees_under_linens_paths(kit, name: str, kept: str) -> None:
+    program = PROGRAM.format(before=f"import copy\n{kept}", change=TREES[name]).replace("optax.sgd(0.1)", "optax.adam(0.1)")
+    program += "first_loss = float(step(first, x)[1])\n" if kept else ""
+    before, after = kit.migrate(program, kit.MLP).both()
+    np.testing.assert_allclose(after["losses"], before["losses"], rtol=1e-4)

@@ -1,46 +1,60 @@
-"""Gradients under names that hold other things too, where the flow of values does not know them any more.
+"""Trees that a library makes of others, or under names that hold more: the flow of values does not know them any more.
 
     loss, grads = jax.value_and_grad(loss_fn)(state.params)
-    grads = jax.tree_util.tree_map_with_path(lambda path, g: g * 0 if path[-1].key == 'bias' else g, grads)
+    half = optax.tree_utils.tree_scale(0.5, grads)
+    grads = jax.tree_util.tree_map_with_path(lambda path, g: g * 0 if path[-1].key == 'bias' else g, half)
 
-In the NNX idiom they are an `nnx.State`, whose paths are others than those of Linen's dictionaries: leaf by leaf is the
-same, by path is not, and nothing would say so.
+In the NNX idiom gradients are an `nnx.State`, on split state params and what an optimizer keeps as well. Its paths are
+others than those of Linen's dictionaries: leaf by leaf is the same, by path is not, and nothing would say so.
 """
 
 from __future__ import annotations
 
 import ast
 
-from ...linen.flow.flow_values import Gradients, Items, Symbol, Tracked, Value
+from ...linen.flow.flow_values import (
+    Collection,
+    Deltas,
+    Gradients,
+    Items,
+    OptState,
+    State,
+    Symbol,
+    Tracked,
+    Value,
+    Variables,
+)
 from ...linen.flow.flow_versions import bare
-from . import leaf_order
+from . import leaf_order, loaded
 from .rewrite import Rewrite, Unsupported
 
-_LEAF_BY_LEAF = ("jax.tree", "optax.", "jax.lax.p")
-_NUMBERS = {"optax.global_norm", "optax.tree.norm", "optax.tree_utils.tree_l2_norm"}
-_NUMBERS |= {"jax.tree.reduce", "jax.tree_util.tree_reduce"}
+_LEAF_BY_LEAF = ("jax.tree", "optax.", "jax.lax.p", "copy.", "chex.", "flax.jax_utils.")
+_NUMBERS = {"optax.global_norm", "jax.tree.reduce", "jax.tree_util.tree_reduce", "jax.tree.all", "jax.tree_util.tree_all"}
+_NUMBERS |= {f"optax.tree.{name}" for name in ("norm", "sum", "vdot", "max", "min", "size")}
+_NUMBERS |= {f"optax.tree_utils.tree_{name}" for name in ("l1_norm", "l2_norm", "norm", "sum", "vdot", "max", "min", "size")}
+_GET = {"optax.tree.get", "optax.tree_utils.tree_get"}
+_SCALARS = {"count", "learning_rate", "step_size", "notfinite_count", "last_finite", "total_notfinite", "mini_step"}
 
 
 def check(form: Rewrite, *, split: bool = False) -> Lost:
-    """Unsupported where such gradients go where more than their leaves may count.
-
-    `split`: params are trees, and what is made of them with gradients is followed as params.
-    """
+    """Unsupported where such trees go where more than their leaves may count. `split`: params are trees as well."""
     lost = Lost(form, split)
-    for node in lost.loads():
-        check_use(form, node, ("apply_gradients", "update") if split else ("apply_gradients",))
+    for node in (*lost.loads(), *lost.nested()):
+        check_use(form, node, ("apply_gradients", "update", "replace") if split else ("apply_gradients",))
     for value in lost.returned():
         raise Unsupported(value, "gradients that a function returns, and that are not followed")
     return lost
 
 
 def check_use(form: Rewrite, node: ast.AST, takes: tuple[str, ...] = ("apply_gradients",)) -> None:
-    """Unsupported where gradients go where more than their leaves may count."""
+    """Unsupported where gradients, or another such tree, go where more than their leaves may count."""
     if isinstance(node, ast.Subscript):  # a State has the items of lists under other names
         raise Unsupported(node, "a part of the gradients")
     holder = form.parent(node)
     while isinstance(holder, ast.keyword | ast.Tuple | ast.List):  # `jax.lax.pmean((loss, grads), 'batch')`
         holder = form.parent(holder)
+    if isinstance(holder, ast.Expr):
+        return
     if isinstance(holder, ast.Call) and node is not holder.func:
         name = form.flow.name(holder.func) or ""
         if name.startswith(_LEAF_BY_LEAF) and not name.endswith("with_path"):
@@ -51,11 +65,12 @@ def check_use(form: Rewrite, node: ast.AST, takes: tuple[str, ...] = ("apply_gra
 
 
 class Lost:
-    """The names that are given gradients of the component, of which the flow says something else."""
+    """The names that are given such trees of the component, of which the flow says something else."""
 
     def __init__(self, form: Rewrite, split: bool) -> None:
         self.form = form
-        self._kinds = Tracked if split else Gradients
+        self._trees = (Gradients, Deltas, OptState, Variables, Collection, State) if split else (Gradients,)
+        self.split = split
         self.names: set[Symbol] = set()
         modules = {form.source(node).module for node, _ in form.tracked()}
         self.sources = [form.flow.project.files[module] for module in sorted(modules)]
@@ -79,6 +94,19 @@ class Lost:
                         found.append(node)
         return found
 
+    def nested(self) -> list[ast.Call]:
+        """Such trees where they have no name: `jax.tree.map_with_path(f, optax.tree_utils.tree_scale(2.0, grads))`."""
+        calls = [n for source in self.sources for n in source.by_kind.get(ast.Call, ()) if isinstance(n, ast.Call)]
+        within = (ast.Call, ast.keyword)
+        return [
+            call
+            for call in calls
+            if call in self.form.flow.source_of
+            and isinstance(self.form.parent(call), within)
+            and not self._is_followed(self.form.flow.value(call))
+            and self.holds(call)
+        ]
+
     def returned(self) -> list[ast.expr]:
         """What functions return of such gradients."""
         found = [n.value for source in self.sources for n in source.by_kind.get(ast.Return, ()) if isinstance(n, ast.Return)]
@@ -98,25 +126,31 @@ class Lost:
                 said = several[index] if index < len(several) else given if whole else None
                 self._bind(element, said, item)
         elif isinstance(target, ast.Name) and not self._is_followed(self.form.flow.value(target)):
-            if self._is_gradients(value) or (given is not None and self.holds(given)):
+            if self._is_tree(value) or (given is not None and self.holds(given)):
                 self.names.add(self.form.flow.symbol(self.form.source(target), target))
 
     def _is_followed(self, value: Value) -> bool:
-        return isinstance(value, self._kinds) and self.form.component.holds(value)
+        if isinstance(value, Items):
+            return self.split
+        return isinstance(value, Tracked if self.split else Gradients) and self.form.component.holds(value)
 
-    def _is_gradients(self, value: Value) -> bool:
-        return isinstance(value, Gradients) and self.form.component.holds(value)
+    def _is_tree(self, value: Value) -> bool:
+        return isinstance(value, self._trees) and self.form.component.holds(value)
 
     def holds(self, node: ast.expr) -> bool:
-        """Is it gradients, or a tree that is made of them leaf by leaf?"""
-        if self._is_gradients(self.form.flow.value(node)) or (isinstance(node, ast.Name) and self._is_lost(node)):
+        """Is it such a tree, or one that is made of it leaf by leaf?"""
+        if self._is_tree(self.form.flow.value(node)) or (isinstance(node, ast.Name) and self._is_lost(node)):
             return True
         if isinstance(node, ast.Tuple | ast.List):
             return any(map(self.holds, node.elts))
+        if self.split and loaded.is_slots(self.form, node):
+            return True
         if not isinstance(node, ast.Call):
             return False
         name = self.form.flow.name(node.func) or ""
         if not name.startswith(_LEAF_BY_LEAF) or name in _NUMBERS | leaf_order.LEAVES:
+            return False
+        if name in _GET and any(isinstance(key, ast.Constant) and key.value in _SCALARS for key in node.args):
             return False
         return any(map(self.holds, [*node.args, *(k.value for k in node.keywords)]))
 
