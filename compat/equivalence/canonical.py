@@ -302,7 +302,7 @@ def sharding_spec(spec: Any) -> Hashable:
 
 
 def _plain(dtype: str) -> bool:
-    return not dtype.startswith(("key", "float0"))
+    return not dtype.startswith("key") and "float0" not in dtype  # `str` of that one is `[('float0', 'V')]`
 
 
 __all__ = ["CONST", "Canonicaliser", "Switches", "aval_of", "prune"]

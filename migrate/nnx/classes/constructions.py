@@ -32,7 +32,7 @@ from ..generated import bridging, foreign
 from ..lifted import lifted
 from ..setup import setup_conditions
 from ..text.text_parts import Details, InitLines, joined, short
-from . import asking, call_defaults, lent_fields, own_names, rank_checks
+from . import asking, call_defaults, called_lambdas, lent_fields, own_names, rank_checks
 
 if TYPE_CHECKING:
     from .class_text import ClassText
@@ -323,6 +323,10 @@ def added_value(text: ClassText, site: Site, added: AddedArgument, argument: str
 def _param(text: ClassText, site: Site) -> Parts:
     init, *rest = site.init_localized
     variable = text.namer.name("flax.nnx.Param")
+    if len(site.renders.keys() & {"features", "axes"}) == 0 and not _keywords(text, site):
+        value = called_lambdas.result(text, site, init, ["rngs.params()", *rest])
+        if value is not None:
+            return (f"{variable}(", *as_array(text, site, value), ")")
     arguments: list[Parts] = [("rngs.params()",)]
     arguments += [text.expression(l, site) for l in rest]
     arguments += _keywords(text, site)
@@ -354,22 +358,13 @@ def _variable(text: ClassText, site: Site) -> Parts:
         raise Unmigratable("NNX166", f"the variable `{short(site.node)}` has no initial value", site.node)
     init, *rest = site.init_localized
     keywords = _keywords(text, site)
-    value = _body(init, site) if not rest and not keywords else None
+    value = called_lambdas.result(text, site, init, rest) if not keywords else None
     if value is not None:
-        return (f"{kind}(", *as_array(text, site, text.expression(value, site)), ")")
+        return (f"{kind}(", *as_array(text, site, value), ")")
     function = text.expression(init, site)
     if _needs_brackets(init, site):
         function = ("(", *function, ")")
     return (f"{kind}(", *as_array(text, site, joined(function, [*(text.expression(l, site) for l in rest), *keywords])), ")")
-
-
-def _body(localized: Localized, site: Site) -> Localized | None:
-    """What `lambda: jnp.zeros(n)` gives, for an initializer that is one."""
-    for node in subtree(site.node):
-        if isinstance(node, ast.Lambda) and localized.source.span(node) == localized.span:
-            plain = not ast.unparse(node.args)
-            return dataclasses.replace(localized, span=localized.source.span(node.body)) if plain else None
-    return None
 
 
 def as_array(text: ClassText, site: Site, made: Parts) -> Parts:
