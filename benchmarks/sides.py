@@ -106,13 +106,14 @@ def evaluate_added(arguments: Sequence[Mapping[str, str]], call: Mapping[str, An
 
 
 def bound_call(module: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
-    """The call's arguments by the names that Linen's `__call__` gives them."""
+    """The call's arguments by the names that Linen's `__call__` gives them, and all of them as `args` and `kwargs`."""
+    everything = {"args": tuple(args), "kwargs": dict(kwargs)}
     try:
         bound = inspect.signature(type(module).__call__).bind(module, *args, **kwargs)
         bound.apply_defaults()
     except (TypeError, ValueError):
-        return dict(kwargs)
-    return dict(bound.arguments)
+        return everything | dict(kwargs)
+    return everything | dict(bound.arguments)
 
 
 def construct(

@@ -26,7 +26,9 @@ def write(context: FileContext, node: ast.expr, plan: ClassPlan, compared: froze
         if isinstance(call.func, ast.Name) and call.func.id == "type":  # a base of `type("Own", (Base,), {})`
             return False
     said = adapter.options((plan,), context)
-    context.insert(context.span(node).start, f"{context.parity('FunctionalClass')}(", code="NNX603", order=-1)
+    itself = context.qualname(node) == plan.qualname  # another name may be that of a `functools.partial`
+    maker = context.parity("FunctionalClass" if itself else "functional_class")
+    context.insert(context.span(node).start, f"{maker}(", code="NNX603", order=-1)
     context.insert(context.span(node).end, f"{said and f', {said}'})", code="NNX603")
     name = plan.qualname.rpartition(".")[2]
     context.report(
