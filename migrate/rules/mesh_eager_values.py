@@ -5,16 +5,17 @@ from __future__ import annotations
 import ast
 
 from ..context import FileContext
-from ..nnx.program.sharding import JITS, PARTIALS, in_traced_function, mesh_items, today
+from ..nnx.program.placed_values import is_under_mesh, sharded_arguments
+from ..nnx.program.sharding import has_mesh_context, in_traced_function
 from ..rule import Example, Rule
-from ..trees import subtree
 
 RULE = Rule(
     code="NNX506",
     name="eager-value-under-mesh",
     summary="a value made under the mesh is put into the sharding that the jitted function asks for",
-    what="Wraps arguments in `jax.device_put(value, spec)` where a `with mesh:` block makes them with jax.numpy or"
-    " jax.random and passes them to a function that was jitted with a sharding for them.",
+    what="Wraps arguments in `jax.device_put(value, sharding)` where code in a `with mesh:` block, or called from it, makes"
+    " them with jax.numpy, jax.random, `init` or `create`, and passes them to a function that was jitted with shardings for them."
+    " Where the sharding has no name at the call (`in_shardings` of another function) they stay: put them there yourself.",
     why="Under jax.set_mesh eager results are committed to the whole mesh, replicated; jit then refuses them for an"
     "other in_sharding. Under `with mesh:` they were free to be placed.",
     how_sure="by construction: the sharding is the one that jit was asked to give them",
@@ -57,67 +58,15 @@ def check(before, after):
         ),
     ),
 )
-_MAKERS = ("jax.numpy.", "jax.random.")
 
 
-@RULE.register(ast.With)
+@RULE.register(ast.Call)
 def values(node: ast.AST, ctx: FileContext) -> None:
-    assert isinstance(node, ast.With)
-    if not mesh_items(ctx, node) or in_traced_function(ctx, node):
+    assert isinstance(node, ast.Call)
+    if not has_mesh_context(ctx) or not is_under_mesh(ctx, node) or in_traced_function(ctx, node):
         return
-    made: set[str] = set()
-    for stmt in node.body:
-        for part in subtree(stmt):
-            if isinstance(part, ast.Assign) and _is_made(part.value, ctx):
-                made |= {t.id for t in part.targets if isinstance(t, ast.Name)}
-    for stmt in node.body:
-        for part in subtree(stmt):
-            if isinstance(part, ast.Call):
-                _place(part, made, ctx)
-
-
-def _is_made(value: ast.expr, ctx: FileContext) -> bool:
-    return isinstance(value, ast.Call) and (ctx.qualname(value.func) or "").startswith(_MAKERS)
-
-
-def _place(call: ast.Call, made: set[str], ctx: FileContext) -> None:
-    for index, spec in _specs(call.func, ctx).items():
-        if index >= len(call.args):
-            continue
-        value = call.args[index]
-        if (isinstance(value, ast.Name) and value.id in made) or _is_made(value, ctx):
-            put = ctx.name("jax.device_put")
-            ctx.replace(value, f"{put}(", ctx.span(value), f", {ctx.text(spec)})", code=RULE.code)
-
-
-def _specs(function: ast.expr, ctx: FileContext) -> dict[int, ast.expr]:
-    """The PartitionSpecs that a jitted function asks for its arguments, by position; replicated ones are left out."""
-    if not isinstance(function, ast.Name):
-        return {}
-    definition = ctx.source.names.definitions.get(function.id)
-    jitted: ast.expr | None = None
-    if isinstance(definition, ast.FunctionDef):
-        jitted = next((d for d in definition.decorator_list if isinstance(d, ast.Call)), None)
-        if not (isinstance(jitted, ast.Call) and jitted.args and today(ctx, jitted.func) in PARTIALS):
-            return {}
-        if today(ctx, jitted.args[0]) not in JITS:
-            return {}
-    else:
-        jitted = ctx.source.names.single_assignments.get(function.id)
-        if not (isinstance(jitted, ast.Call) and today(ctx, jitted.func) in JITS):
-            return {}
-    keywords = {k.arg: k.value for k in jitted.keywords}
-    if "static_argnums" in keywords:
-        return {}  # positions of specs and of arguments differ
-    tree = keywords.get("in_axis_resources", keywords.get("in_shardings"))
-    entries = tree.elts if isinstance(tree, ast.Tuple) else [tree] if tree is not None else []
-    return {index: entry for index, entry in enumerate(entries) if _is_sharded(entry, ctx)}
-
-
-def _is_sharded(entry: ast.expr, ctx: FileContext) -> bool:
-    made: ast.expr | None = entry
-    if isinstance(entry, ast.Name):
-        made = ctx.source.names.single_assignments.get(entry.id)
-    if not isinstance(made, ast.Call) or today(ctx, made.func) != "jax.sharding.PartitionSpec":
-        return False
-    return any(not (isinstance(a, ast.Constant) and a.value is None) for a in made.args)
+    put = ""
+    for value, spec in sharded_arguments(ctx, node):
+        put = put or ctx.name("jax.device_put")
+        ctx.insert(ctx.span(value).start, f"{put}(", code=RULE.code)
+        ctx.insert(ctx.span(value).end, f", {ctx.text(spec)})", code=RULE.code)
