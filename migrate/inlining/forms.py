@@ -9,7 +9,7 @@ that a scan leaves alone stands around the scanned function. What a plain datacl
 of a layer has the layer within. An attribute that is one name or another in Linen by a field is two.
 A list of modules that a loop makes in its header has a name, and an item that is called apart from the others stands
 apart. A list of modules that `map` calls is a comprehension's. Functions of `setup` that call modules are methods.
-A slice of a shape that a module takes as arguments is its items.
+A slice of a shape that a module takes as arguments is its items. A lambda that has a name is a function.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ from .lists_in_calls import with_named_lists
 from .mapped_items import with_mapped_items
 from .matches import as_conditions
 from .moved_params import at_the_call
+from .named_lambdas import with_named_functions
 from .names_in_tests import as_statements
 from .names_of_branches import with_own_attributes
 from .rewritten import reparsed
@@ -57,6 +58,7 @@ CODES = frozenset(
         "NNX133",
         "NNX136",
         "NNX137",
+        "NNX138",
         "NNX141",
         "NNX155",
         "NNX160",
@@ -67,7 +69,7 @@ CODES = frozenset(
 
 _PLAINER = (
     with_own_fields, as_conditions, as_statements, with_keys_in_place, with_flags_around,
-    with_layer_within, with_named_lists, with_mapped_items, with_items_of_shapes,
+    with_layer_within, with_named_lists, with_mapped_items, with_items_of_shapes, with_named_functions,
 )  # fmt: skip
 
 

@@ -14,7 +14,7 @@ RULE = Rule(
     name="eager-value-under-mesh",
     summary="a value made under the mesh is put into the sharding that the jitted function asks for",
     what="Wraps arguments in `jax.device_put(value, sharding)` where code in a `with mesh:` block, or called from it, makes"
-    " them with jax.numpy, jax.random, `init` or `create`, and passes them to a function that was jitted with shardings for them."
+    " them with jax.numpy, jax.random, `init` or `create`, for functions that were jitted with shardings for them."
     " Where the sharding has no name at the call (`in_shardings` of another function) they stay: put them there yourself.",
     why="Under jax.set_mesh eager results are committed to the whole mesh, replicated; jit then refuses them for an"
     "other in_sharding. Under `with mesh:` they were free to be placed.",

@@ -121,11 +121,18 @@ def _higher_reduce(run: Any, arguments: Arguments, env: Any) -> Abs:
             total = shapes.call(values[0].value.name, [run.plain(total), run.plain(item)], {})
         else:
             total = invoke(run, values[0], [total, item])
-    if isinstance(sequence, SizeList) and total != items[-1]:
-        total = Unknown("reduce")  # as many times as there are items, and that is not known
+    if isinstance(sequence, SizeList | Repeated):  # as many times as there are items, and that is not known
+        first = items[0] if values[2:3] and _may_be_empty(arguments.positional[1][0]) else total
+        if total != items[-1] or total != first:
+            total = Unknown("reduce")
     if isinstance(total, Unknown):
         return run._static_text(arguments.node, arguments.static, arguments.flags, env)  # type: ignore[no-any-return]
     return Abs(total, arguments.static, arguments.flags)
+
+
+def _may_be_empty(listed: ast.expr | None) -> bool:
+    """A list from elsewhere, or of the items that meet a condition."""
+    return not isinstance(listed, ast.ListComp | ast.GeneratorExp) or any(g.ifs for g in listed.generators)
 
 
 HIGHER_ORDER: Mapping[str, Callable[[Any, Arguments, Any], Abs]] = {

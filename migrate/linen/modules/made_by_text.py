@@ -33,7 +33,7 @@ def method_of(project: Project, qualname: str) -> tuple[SourceFile, ast.Function
 
 
 def kind_of(function: ast.FunctionDef) -> str:
-    """"classmethod", "staticmethod", or "" for any other function."""
+    """ "classmethod", "staticmethod", or "" for any other function."""
     said = {ast.unparse(d) for d in function.decorator_list}
     return next((kind for kind in ("classmethod", "staticmethod") if said == {kind}), "")
 
@@ -62,9 +62,36 @@ def makes_modules(
         own = of_class and isinstance(node.func, ast.Name) and node.func.id == "cls"
         if own or layers.lookup(name) is not None or name in project.linen_classes:
             return not _is_whole_model(source, function, node)
-        if _others_make(project, source, node.func, seen, owner):
+        if _others_make(project, source, node.func, seen, owner) or _is_maker(project, source, node.func):
             return True
     return False
+
+
+def _is_maker(project: Project, source: SourceFile, func: ast.expr, depth: int = 4) -> bool:
+    """Does what is called come from a table or a partial of layers, or from flax.linen by a computed name?"""
+    if depth == 0:
+        return False
+    if isinstance(func, ast.Subscript):
+        return _is_maker(project, source, func.value, depth)
+    if isinstance(func, ast.Dict | ast.List | ast.Tuple):
+        items = func.values if isinstance(func, ast.Dict) else func.elts
+        return any(_is_maker(project, source, item, depth - 1) for item in items)
+    if isinstance(func, ast.Call):
+        name = project.qualname(source, func.func) or ""
+        if name == "getattr" or (isinstance(func.func, ast.Name) and func.func.id == "getattr"):
+            return bool(func.args) and project.qualname(source, func.args[0]) == "flax.linen"
+        if name == "functools.partial":
+            return bool(func.args) and _is_maker(project, source, func.args[0], depth)
+        asked = isinstance(func.func, ast.Attribute) and func.func.attr == "get"
+        return asked and isinstance(func.func, ast.Attribute) and _is_maker(project, source, func.func.value, depth)
+    if not isinstance(func, ast.Name | ast.Attribute):
+        return False
+    name = project.qualname(source, func) or ""
+    if layers.lookup(name) is not None or name in project.linen_classes:
+        return True
+    held = project.definition(name) if name else None
+    value = getattr(held[1], "value", None) if held is not None else None
+    return held is not None and isinstance(value, ast.expr) and _is_maker(project, held[0], value, depth - 1)
 
 
 def _others_make(project: Project, source: SourceFile, func: ast.expr, seen: set[ast.AST], owner: str) -> bool:

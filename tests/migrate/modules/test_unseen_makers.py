@@ -1,0 +1,75 @@
+"""Layers that are made where no class shows it, and lists of which nothing says how many items they have."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import pytest
+from flax import nnx
+from nnx_migrate import compat
+from nnx_migrate.migrate.pipeline import migrate_project
+from nnx_migrate.migrate.source import SourceFile
+
+from .loading import both_sides
+
+MAKERS = """import functools
+from flax import linen as nn
+
+LAYERS = {'plain': nn.Dense, 'without': functools.partial(nn.Dense, use_bias=False)}
+thin = functools.partial(nn.Dense, use_bias=False)
+"""
+NET = """from flax import linen as nn
+from makers import make
+
+
+class Net(nn.Module):
+    @nn.compact
+    def __call__(self, x):
+        return nn.Dense(3)(make(4)(x))
+"""
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        "lambda n: nn.Dense(n)",
+        "lambda n: LAYERS['without'](n)",
+        "lambda *args: LAYERS['plain'](*args)",
+        "lambda n: LAYERS.get('plain')(n)",
+        "lambda n: thin(n)",
+        "lambda n: getattr(nn, 'Den' + 'se')(n)",
+        "lambda n: functools.partial(nn.Dense, n)()",
+    ],
+)
+def test_a_class_that_calls_a_lambda_of_another_file_stays_linen(make: str) -> None:
+    files = {"makers": f"{MAKERS}make = {make}\n", "net": NET}
+    result = migrate_project([SourceFile.parse(Path(f"{n}.py"), n, text) for n, text in files.items()])
+    (net,) = result.classes
+    assert str(net.outcome) == "bridged" and "make" in net.reason
+
+
+REDUCED = """import functools
+import jax.numpy as jnp
+from flax import linen as nn
+
+
+class Net(nn.Module):
+    @nn.compact
+    def __call__(self, xs):
+        product = functools.reduce(lambda a, b: a * b, [x.reshape(-1) for x in xs if x.shape[-1] == 1], jnp.ones(()))
+        w = self.param("w", nn.initializers.ones, product.shape)
+        return (w * product).sum()
+"""
+
+
+@pytest.mark.parametrize("shapes", [[(2, 3), (2, 4)], [(3, 1), (3, 1), (2, 4)]])
+def test_what_is_reduced_may_be_nothing(shapes: list[tuple[int, ...]]) -> None:
+    before, after = both_sides("reduced", REDUCED)
+    xs = [jnp.ones(shape) * 2 for shape in shapes]
+    linen = before.Net()
+    variables = linen.init(jax.random.key(0), xs)
+    new = after.Net(in_example=xs, rngs=nnx.Rngs(0))
+    assert new.w[...].shape == variables["params"]["w"].shape
+    assert compat.check_equivalence(linen, variables, new, xs)
