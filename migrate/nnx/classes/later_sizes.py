@@ -25,6 +25,7 @@ from ...linen.modules.by_passes import IN_TURN
 from ...linen.modules.by_sizes import BY_SIZES
 from ...linen.modules.made_later import INIT, LATER, NAMED, TYPED
 from ...linen.modules.made_under_flags import made_under_flags
+from ...linen.modules.merged_fields import merges
 from ...linen.outside import handed
 from ...linen.values import shown_by_shapes
 from ...linen.values.presence import whole_argument
@@ -336,7 +337,8 @@ def _class(text: ClassText, site: Site) -> tuple[Parts, list[str], list[str]]:
     if called is None or called.details is None or method is None or call is None:
         raise Unmigratable("NNX150", f"it contains {site.target.rpartition('.')[2]}, which is not native", site.node)
     parameters = [p.arg for p in method.positional][: len(call.args)]
-    keywords = dict.fromkeys([*call.keywords, *merged_flags.moved(text, site)])  # a flag that Linen's constructor took, too
+    flags = [*merged_flags.moved(text, site), *site.calltime]  # which Linen's constructor took
+    keywords = dict.fromkeys([*call.keywords, *flags])
     others = {name: _free(text, name) for name in [*parameters, *keywords]}
     callee, arguments = constructions.class_parts(text, site)
     # What is given by name keeps that, also where a field has it: of the constructor's own, nothing here reads it.
@@ -453,7 +455,7 @@ def _is_merged(text: ClassText, name: str, node: ast.AST) -> bool:
     """
     field = text.run.fields.get(name)
     merged = field is not None and any(
-        merged_flags.merges(text, model.source, part, name) for model in text.model.mro() for part in model.nodes
+        merges(text.run.project, model.source, part, name) for model in text.model.mro() for part in model.nodes
     )
     if merged and (field is None or field.annotation is None or not _FLAG.search(ast.unparse(field.annotation))):
         raise Unmigratable("NNX110", f"`{name}` may be given to the constructor or to the call, and may change sizes", node)
