@@ -23,7 +23,7 @@ from ...linen.execution import entry_arguments
 from ...linen.modules import made_later
 from ...linen.modules.by_passes import IN_TURN
 from ...linen.modules.by_sizes import BY_SIZES
-from ...linen.modules.made_later import INIT, LATER, NAMED, TYPED
+from ...linen.modules.made_later import INIT, LATER, NAMED, TYPED, UNSIZED
 from ...linen.modules.made_under_flags import made_under_flags
 from ...linen.modules.merged_fields import merges
 from ...linen.outside import handed
@@ -96,6 +96,14 @@ def site_lines(text: ClassText, site: Site) -> InitLines:
         return InitLines((), _later(text, site))
     if IN_TURN in site.renders or BY_SIZES in site.renders:
         return InitLines((), _in_turn(text, site))
+    if UNSIZED in site.renders:
+        why = _unfit(text, site)
+        if why:
+            reason = f"{site.renders[UNSIZED]}; and it cannot be made later: {why}"
+            raise Unmigratable("NNX114", reason, site.node)
+        text.needs = set()
+        text.later[site] = None
+        return InitLines((), _later(text, site))
     if _is_told_by_first_call(text, site):
         text.later[site], before = None, set(text.needs)
         try:
@@ -235,7 +243,7 @@ def _unfit(text: ClassText, site: Site) -> str:
     node, source, why = first_calls.in_method(text.run, called)
     own = [call for call, _, env in called.calls if env.source is source]
     why = why or first_calls.why_not_by_default(text.run, node, source, calls=own)
-    if why and IN_TURN in site.renders:  # of passes that only an example tells
+    if why and (IN_TURN in site.renders or UNSIZED in site.renders):  # of passes that only an example tells
         shown = functools.partial(_is_shown, text, site)
         if not first_calls.why_not_by_default(text.run, node, source, shown):
             site.renders[TYPED] = True
