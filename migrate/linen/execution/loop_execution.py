@@ -24,7 +24,8 @@ from ..lists.grown_widths import note_unlooped
 from ..lists.left_over import leave_behind
 from ..lists.loop_counters import body_of, counter_of
 from ..lists.loop_names import hidden_by
-from ..modules import by_passes, made_later
+from ..lists.unsized_items import is_unsized
+from ..modules import by_passes
 from ..modules.made_later import made_before
 from ..project.classes import Method
 from ..shapes.shape_args import is_number
@@ -321,7 +322,7 @@ class LoopExecution(Expressions):
                     reason = "the loop that calls a list whose sizes change is not a loop over the list"
                 if reason:
                     agreed = walks.picks(item, target) and agreeing.agree(self, site, tracker, first, following)
-                    if not (agreed or made_later.is_unsized(self, site, reason)):
+                    if not (agreed or is_unsized(self, site, reason)):
                         raise Unmigratable("NNX114", reason, site.node)
                     continue
                 if first is not None and following is not None:

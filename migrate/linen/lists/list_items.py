@@ -11,7 +11,6 @@ import dataclasses
 from typing import Any
 
 from ...trees import subtree
-from ..modules import made_later
 from ..values.arguments import stored_names
 from ..values.dims import Atom, Dim
 from ..values.merging import dependencies_of, map_dims
@@ -21,6 +20,7 @@ from .left_out import is_last, left_out
 from .left_out import passes as passes_of
 from .loop_counters import body_of, counter_of
 from .loop_names import changes_in, may_bind
+from .unsized_items import is_unsized
 
 _SIZELESS = "flax.linen.Dropout"
 
@@ -45,7 +45,7 @@ def check_call(run: Any, site: Site, node: ast.Call, record: CallRecord, env: An
         runs |= _under_its_name(run, site, name)
         if picked or name not in runs or run.list_scopes.get(name, runs[name]) != runs[name]:
             reason = "a list whose sizes change is not called in its order"
-            if made_later.is_unsized(run, site, reason):
+            if is_unsized(run, site, reason):
                 return
             raise Unmigratable("NNX114", reason, site.node)
         if site.in_setup and any(_changes_before(site, loop, name) for loop in site.loops):
@@ -53,7 +53,7 @@ def check_call(run: Any, site: Site, node: ast.Call, record: CallRecord, env: An
             raise Unmigratable("NNX114", reason, site.node)
     if site.in_setup and any(picked or not _says_alike(run, site, name) for name in changing & _open_names(run)):
         reason = "a size of setup depends on the pass of a loop of the call"
-        if made_later.is_unsized(run, site, reason):
+        if is_unsized(run, site, reason):
             return
         raise Unmigratable("NNX114", reason, site.node)
     run.list_scopes.update(runs)
@@ -66,7 +66,7 @@ def check_call(run: Any, site: Site, node: ast.Call, record: CallRecord, env: An
         differ = any(a != b for a, b in zip(widths[:asked], other))  # what is not known may be another one
         if differ and (picked or other_picked):
             reason = "items of a list are picked, and are given inputs of several sizes"
-            if not made_later.is_unsized(run, site, reason):
+            if not is_unsized(run, site, reason):
                 raise Unmigratable("NNX114", reason, site.node)
     before.append((widths, picked))
 
@@ -94,7 +94,7 @@ def _check_single(run: Any, site: Site, record: CallRecord) -> None:
         given = [value for value in given if not isinstance(value, Int)]  # which pass it is: `self.experts(x, i)`
     used = frozenset().union(*[dependencies_of(v) for v in given])
     reason = "a size of setup depends on the pass of a loop of the call"
-    if used & _open_names(run) and not made_later.is_unsized(run, site, reason):
+    if used & _open_names(run) and not is_unsized(run, site, reason):
         raise Unmigratable("NNX114", reason, site.node)
 
 

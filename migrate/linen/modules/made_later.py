@@ -14,7 +14,6 @@ LATER = "later"  # it is made so
 TYPED = "typed"  # and what it starts from follows the dtypes of the call, or what its arguments hold beside arrays
 SEVERAL = "several"  # it may be more than one array: no mark, but the site's own
 INIT = "kw:init"  # the constructor says the initializer
-UNSIZED = "unsized"  # an item of a list of setup, whose sizes no loop of the constructor follows: the reason
 NAMED = "named"  # and so does its name, or the function that makes it is called where this is not followed
 
 
@@ -63,14 +62,6 @@ def is_one_of_family(run: Any, site: Site, node: ast.Call, env: Any) -> bool:
 def made_before(site: Site) -> bool:
     """Does the constructor's own text make it, with the loops around it?"""
     return site.kind != "rng" and NAMED not in site.renders
-
-
-def is_unsized(run: Any, site: Site, reason: str) -> bool:
-    """May the items of a list of setup each be made for what it is called with, since the list does not say their sizes?"""
-    if not (site.in_setup and site.kind in ("layer", "class") and run.model.qualname in run.analyser.later):
-        return False
-    site.renders[UNSIZED] = reason
-    return True
 
 
 def is_named_so(run: Any, site: Site, node: ast.Call, env: Any) -> bool:
@@ -122,6 +113,5 @@ def _mark(site: Site, *more: str) -> bool:
 
 
 __all__ = [
-    "INIT", "LATER", "NAMED", "SEVERAL", "TYPED", "UNSIZED", "is_named_so", "is_one", "is_one_of_family", "is_unsized",
-    "made_before", "method_of",
+    "INIT", "LATER", "NAMED", "SEVERAL", "TYPED", "is_named_so", "is_one", "is_one_of_family", "made_before", "method_of",
 ]  # fmt: skip

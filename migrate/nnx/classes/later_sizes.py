@@ -20,10 +20,11 @@ from typing import TYPE_CHECKING
 
 from ...edits import Overlay, Part, Parts, Span
 from ...linen.execution import entry_arguments
+from ...linen.lists.unsized_items import UNSIZED
 from ...linen.modules import made_later
 from ...linen.modules.by_passes import IN_TURN
 from ...linen.modules.by_sizes import BY_SIZES
-from ...linen.modules.made_later import INIT, LATER, NAMED, TYPED, UNSIZED
+from ...linen.modules.made_later import INIT, LATER, NAMED, TYPED
 from ...linen.modules.made_under_flags import made_under_flags
 from ...linen.modules.merged_fields import merges
 from ...linen.outside import handed

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ...linen.modules.made_later import is_unsized
+from ...linen.lists.unsized_items import is_unsized
 from ...linen.values.sites import Site, Unmigratable
 from ..setup import carried
 from . import later_sizes
