@@ -10,6 +10,7 @@ from .errors import InputError
 # Cell magics whose body is Python that runs in the notebook's namespace.
 _PYTHON_CELLS = frozenset({"time", "timeit", "capture", "prun", "debug"})
 _ASSIGNED = re.compile(r"(\s*[A-Za-z_][\w.,\s\[\]'\"]*=\s*)([%!].*)", re.DOTALL)
+_KEPT = re.compile(r"# nnx-migrate-(?:cell|magic)-\d+-")
 _HELP = re.compile(r"\s*(\?{1,2}[\w.*%]+|%{0,2}[\w.*\[\]()'\"]+\?{1,2})\s*(;\s*)?(#.*)?")
 
 
@@ -82,6 +83,11 @@ def _whole(text: str, first: int) -> tuple[str, dict[str, str]]:
 
 def _key(number: int) -> str:
     return f"# nnx-migrate-magic-{number}-"
+
+
+def lines_kept(text: str) -> list[str]:
+    """The comments that stand for magic lines and for the beginnings of cells, which no rewrite may lose, move or double."""
+    return _KEPT.findall(text)
 
 
 class _State:

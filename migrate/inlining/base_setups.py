@@ -32,7 +32,7 @@ def with_setup_moved(project: Project, sources: Mapping[str, SourceFile], qualna
     may not stand there."""
     source = sources[project.linen_classes[qualname].source.module]
     model = source.names.definitions.get(qualname.rpartition(".")[2])
-    if not isinstance(model, ast.ClassDef) or source.path.suffix == ".ipynb":
+    if not isinstance(model, ast.ClassDef):
         return {}
     setup = next((s for s in model.body if isinstance(s, ast.FunctionDef) and s.name == "setup"), None)
     if setup is None or setup.decorator_list or not _is_plain(model, setup):
@@ -67,12 +67,12 @@ def with_setup_moved(project: Project, sources: Mapping[str, SourceFile], qualna
 def _derived(
     project: Project, sources: Mapping[str, SourceFile], qualname: str
 ) -> Iterator[tuple[SourceFile, ast.ClassDef | None]]:
-    """The classes that derive from one, with their files; None for one that is not found there, or is in a notebook."""
+    """The classes that derive from one, with their files; None for one that is not found there."""
     for name, info in project.linen_classes.items():
         if qualname in info.bases:
             home = sources[info.source.module]
             found = home.names.definitions.get(name.rpartition(".")[2])
-            plain = isinstance(found, ast.ClassDef) and found.name == info.node.name and home.path.suffix != ".ipynb"
+            plain = isinstance(found, ast.ClassDef) and found.name == info.node.name
             yield home, found if plain and isinstance(found, ast.ClassDef) else None
 
 

@@ -121,8 +121,6 @@ def _calls(project: Project, source: SourceFile, qualname: str) -> list[ast.Call
             found.append(parent)
         elif not _is_annotation(source, node):
             raise NotInlined(f"`{ast.unparse(parent) if parent is not None else name}` is not followed")
-    if found and source.path.suffix == ".ipynb":
-        raise NotInlined("a notebook constructs it")
     return found
 
 

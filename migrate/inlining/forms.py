@@ -9,7 +9,8 @@ that a scan leaves alone stands around the scanned function. What a plain datacl
 of a layer has the layer within. An attribute that is one name or another in Linen by a field is two.
 A list of modules that a loop makes in its header has a name, and an item that is called apart from the others stands
 apart. A list of modules that `map` calls is a comprehension's. Functions of `setup` that call modules are methods.
-A slice of a shape that a module takes as arguments is its items. A lambda that has a name is a function.
+A slice of a shape that a module takes as arguments is its items. A list with one more layer of its kind is one list, and
+names of its parts are what they are of it. A lambda that has a name is a function.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from .dataclass_bases import with_own_fields
 from .drawn_keys import with_keys_in_place
 from .functions_of_setup import with_methods
 from .items_of_shapes import with_items_of_shapes
+from .joined_ends import with_joined_ends
 from .layer_text import looked_up
 from .layers_within import with_layer_within
 from .lists_in_calls import with_named_lists
@@ -40,6 +42,7 @@ from .names_in_tests import as_statements
 from .names_of_branches import with_own_attributes
 from .rewritten import reparsed
 from .text import closed
+from .unpacked_lists import with_unpacked_lists
 
 # What such a setup is refused with.
 CODES = frozenset(
@@ -61,6 +64,7 @@ CODES = frozenset(
         "NNX138",
         "NNX141",
         "NNX155",
+        "NNX157",
         "NNX160",
         "NNX180",
     }
@@ -69,7 +73,8 @@ CODES = frozenset(
 
 _PLAINER = (
     with_own_fields, as_conditions, as_statements, with_keys_in_place, with_flags_around,
-    with_layer_within, with_named_lists, with_mapped_items, with_items_of_shapes, with_named_functions,
+    with_layer_within, with_named_lists, with_mapped_items, with_items_of_shapes, with_unpacked_lists,
+    with_named_functions,
 )  # fmt: skip
 
 
@@ -78,6 +83,7 @@ def other_form(project: Project, source: SourceFile, name: str) -> SourceFile:
     rewrites: tuple[Callable[[Project, SourceFile, ast.ClassDef, ast.FunctionDef], str | None], ...]
     rewrites = (
         _held_class, _filled_dict, _tuple_of_modules, _numbered, with_own_attributes, with_methods, at_the_call, looked_up,
+        with_joined_ends,
     )  # fmt: skip
     before = source
     for plainer in _PLAINER:

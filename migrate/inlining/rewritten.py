@@ -5,12 +5,15 @@ from __future__ import annotations
 import ast
 
 from ..edits import Span
+from ..files.magics import lines_kept
 from ..source import SourceFile
 from .callees import NotInlined
 
 
 def reparsed(source: SourceFile, text: str) -> SourceFile:
-    """The file with another text."""
+    """The file with another text. Cells of notebooks and their magics stay what and where they are."""
+    if lines_kept(source.text) != lines_kept(text):
+        raise NotInlined("its text holds a magic of a notebook")
     try:
         return SourceFile.parse(
             source.path, source.module, text, is_package=source.is_package, resolve=source.resolve, prefix=source.prefix

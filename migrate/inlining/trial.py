@@ -240,8 +240,7 @@ def _is_own_class(project: Project, plan: ClassPlan) -> bool:
     """Is it a class of its module, in a file whose lines may move?"""
     info = project.linen_classes[plan.qualname]
     source = info.source
-    moved = "\r" not in source.text and source.path.suffix != ".ipynb"
-    return moved and source.names.definitions.get(info.node.name) is info.node
+    return "\r" not in source.text and source.names.definitions.get(info.node.name) is info.node
 
 
 def _is_shared(project: Project, qualname: str, method: str) -> bool:

@@ -24,6 +24,7 @@ from ..lists.grown_widths import note_unlooped
 from ..lists.left_over import leave_behind
 from ..lists.loop_counters import body_of, counter_of
 from ..lists.loop_names import hidden_by
+from ..lists.unsized_items import is_unsized
 from ..modules import by_passes
 from ..modules.made_later import made_before
 from ..project.classes import Method
@@ -320,7 +321,8 @@ class LoopExecution(Expressions):
                 elif not ordered and not walks.runs_along(self, item, target, iterator, short):
                     reason = "the loop that calls a list whose sizes change is not a loop over the list"
                 if reason:
-                    if not (walks.picks(item, target) and agreeing.agree(self, site, tracker, first, following)):
+                    agreed = walks.picks(item, target) and agreeing.agree(self, site, tracker, first, following)
+                    if not (agreed or is_unsized(self, site, reason)):
                         raise Unmigratable("NNX114", reason, site.node)
                     continue
                 if first is not None and following is not None:

@@ -20,6 +20,7 @@ from .left_out import is_last, left_out
 from .left_out import passes as passes_of
 from .loop_counters import body_of, counter_of
 from .loop_names import changes_in, may_bind
+from .unsized_items import is_unsized
 
 _SIZELESS = "flax.linen.Dropout"
 
@@ -43,12 +44,18 @@ def check_call(run: Any, site: Site, node: ast.Call, record: CallRecord, env: An
     for name in changing & pass_names(run):
         runs |= _under_its_name(run, site, name)
         if picked or name not in runs or run.list_scopes.get(name, runs[name]) != runs[name]:
-            raise Unmigratable("NNX114", "a list whose sizes change is not called in its order", site.node)
+            reason = "a list whose sizes change is not called in its order"
+            if is_unsized(run, site, reason):
+                return
+            raise Unmigratable("NNX114", reason, site.node)
         if site.in_setup and any(_changes_before(site, loop, name) for loop in site.loops):
             reason = f"setup changes `{name}`, in which sizes of its modules are said"
             raise Unmigratable("NNX114", reason, site.node)
     if site.in_setup and any(picked or not _says_alike(run, site, name) for name in changing & _open_names(run)):
-        raise Unmigratable("NNX114", "a size of setup depends on the pass of a loop of the call", site.node)
+        reason = "a size of setup depends on the pass of a loop of the call"
+        if is_unsized(run, site, reason):
+            return
+        raise Unmigratable("NNX114", reason, site.node)
     run.list_scopes.update(runs)
     if run.trial or site.target == _SIZELESS or not (site.in_setup or site in run.item_widths or not site.calls):
         return  # a compact method's that were called where they were made have their sizes
@@ -58,7 +65,9 @@ def check_call(run: Any, site: Site, node: ast.Call, record: CallRecord, env: An
     for other, other_picked in before:
         differ = any(a != b for a, b in zip(widths[:asked], other))  # what is not known may be another one
         if differ and (picked or other_picked):
-            raise Unmigratable("NNX114", "items of a list are picked, and are given inputs of several sizes", site.node)
+            reason = "items of a list are picked, and are given inputs of several sizes"
+            if not is_unsized(run, site, reason):
+                raise Unmigratable("NNX114", reason, site.node)
     before.append((widths, picked))
 
 
@@ -84,8 +93,9 @@ def _check_single(run: Any, site: Site, record: CallRecord) -> None:
     if not _takes_sizes(run, site):
         given = [value for value in given if not isinstance(value, Int)]  # which pass it is: `self.experts(x, i)`
     used = frozenset().union(*[dependencies_of(v) for v in given])
-    if used & _open_names(run):
-        raise Unmigratable("NNX114", "a size of setup depends on the pass of a loop of the call", site.node)
+    reason = "a size of setup depends on the pass of a loop of the call"
+    if used & _open_names(run) and not is_unsized(run, site, reason):
+        raise Unmigratable("NNX114", reason, site.node)
 
 
 def _open_names(run: Any) -> frozenset[str]:

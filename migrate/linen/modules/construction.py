@@ -35,7 +35,7 @@ from ..values.sites import (
 )
 from ..values.unpacking import is_open, sizes_left_open, starred_sizes, unpacked
 from ..values.values import Const, Global, Unknown, Value
-from . import call_fields, foreign
+from . import call_fields, foreign, merged_fields
 from .choices import RAISED, FactoryChoice, check_unchanged, lifted_or_not, map_choice
 from .given_functions import PartialFunction
 from .lost_factories import one_of
@@ -315,7 +315,8 @@ def partial_of(
         where = env.source
         if said is None:
             value_node, where = caller_words.said(run, value_node, env)
-        if key in movable and (said is None or _of_callers(value_node, node, env)):
+        taken = key in movable or _takes_at_call(run, base, key)
+        if taken and (said is None or _of_callers(value_node, node, env)):
             calltime[key] = (value_node, env.source if said is not None else where, value)
             continue
         calltime.pop(key, None)  # this partial's value, not that of the one which it extends
@@ -336,6 +337,12 @@ def partial_of(
         origin=base.origin, variant=base.variant, chosen_by=base.chosen_by, name=name,
     )  # fmt: skip
     return found, static, flags
+
+
+def _takes_at_call(run: Any, base: Factory, key: str) -> bool:
+    """Is it a flag that a class of the project takes by its call as well, of which nothing is lifted?"""
+    model = run.analyser.classes.get(base.target)
+    return model is not None and not base.lifted and merged_fields.taken_at_call(run.project, model, key)
 
 
 def _of_callers(flag: ast.expr, partial: ast.Call, env: Any) -> bool:
@@ -389,6 +396,9 @@ def lifted_factory(run: Any, name: str, node: ast.Call, env: Any, held: PartialL
         raise Unmigratable("NNX130", f"nn.{kind} lifts a partial of what the field `{target.chosen_by}` holds", node)
 
     def under(base: Factory) -> Factory:
+        if base.calltime and run.analyser.classes.get(base.target) is not None:
+            what = f"nn.{kind} lifts a class whose `{min(base.calltime)}` is known only when called"
+            raise Unmigratable("NNX172", what, node)
         layers_above = (lifted, *base.lifted)
         return dataclasses.replace(base, lifted=layers_above, text=ast.unparse(node), node=node, source=env.source)
 

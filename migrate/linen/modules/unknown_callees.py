@@ -34,7 +34,7 @@ def refusal(run: Any, func: ast.expr, value: Value, node: ast.Call, env: Any) ->
     field = "" if of_object else _root_field(run, maker)
     known = run.project.qualname(env.source, maker) if maker is not None else None
     what = f"what `{ast.unparse(func)}` makes is not known, and it is called"
-    if field and (run.fields[field].default is not None or _is_used(run.project, run.model.qualname)):
+    if field and (run.fields[field].default is not None or is_used(run.project, run.model.qualname)):
         what = f"what its field `{field}` is given is not known, and it calls what that makes"
     elif field:
         what = f"no code here constructs it, so that nothing shows what its field `{field}` makes"
@@ -67,7 +67,7 @@ def _root_field(run: Any, maker: ast.expr | None) -> str:
     return ""
 
 
-def _is_used(project: Any, qualname: str) -> bool:
+def is_used(project: Any, qualname: str) -> bool:
     """Does code name a class of modules outside of its own definition?"""
     name = qualname.rpartition(".")[2]
     own = project.linen_classes[qualname].node
@@ -282,4 +282,14 @@ def is_there(package: Path, name: str) -> bool:
     return (package / f"{name}.py").is_file() or (package / name).is_dir()
 
 
-__all__ = ["LIBRARIES", "is_copy", "is_there", "made_by_unknown", "of_package", "of_the_project", "refusal", "unknown_base"]
+__all__ = [
+    "LIBRARIES",
+    "is_copy",
+    "is_there",
+    "is_used",
+    "made_by_unknown",
+    "of_package",
+    "of_the_project",
+    "refusal",
+    "unknown_base",
+]

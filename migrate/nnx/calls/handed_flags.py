@@ -15,6 +15,7 @@ from ...linen.modules.lost_factories import factories_in
 from ...linen.values.environment import Env
 from ...linen.values.sites import Factory, Site, Unmigratable
 from ...linen.values.values import Value
+from ..factories import field_kinds
 from . import flag_names, merged_flags
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ def of_call(text: ClassText, site: Site, node: ast.Call, env: Env) -> Flags:
             continue  # the call says it already
         flag_names.check(run, source, value, node, env)
         flags.append((name, flag_names.words(run, source, value)))
+    flags += _of_partial(text, site, node, env)
     for keyword, (field, key) in keywords.items():
         bound = site.bound.get(field)
         factory = bound.abs.value if bound is not None else _default(text, site, field)
@@ -59,6 +61,30 @@ def of_call(text: ClassText, site: Site, node: ast.Call, env: Env) -> Flags:
             flags.append((keyword, repr(value.value)))
         else:
             raise Unmigratable("NNX172", f"`{key}` of the modules in `{field}` is set in another file", node)
+    return flags
+
+
+def _of_partial(text: ClassText, site: Site, node: ast.Call, env: Env) -> Flags:
+    """Flags of a class that the partial holds which made the module."""
+    flags: Flags = []
+    model = text.analyser.classes.get(site.target)
+    method = model.method("__call__") if model is not None else None
+    given = {k.arg for k in node.keywords}
+    given |= {p.arg for p in method.positional[: len(node.args)]} if method is not None else set()
+    starred = None in given or any(isinstance(a, ast.Starred) for a in node.args)
+    some = field_kinds.flags(site)
+    for key in some or site.calltime:
+        if starred or key in given or any(called != "__call__" for _, called, _ in site.calls):
+            raise Unmigratable("NNX172", f"`{key}` of a module is given to its constructor and to its call", node)
+    for key, (value, where, _) in site.calltime.items() if not some else ():  # not all of the kinds take these
+        if site.factory is not None and site.factory.field:
+            flags.append((key, text._calltime_name(site, key)))
+            continue
+        value = flag_names.nearest(text.run, env.source, value, node)
+        if where is not env.source and value not in env.source.parents:
+            raise Unmigratable("NNX172", f"`{key}` of a module is set in another file", node)
+        flag_names.check(text.run, env.source, value, node, env)
+        flags.append((key, flag_names.words(text.run, env.source, value)))
     return flags
 
 

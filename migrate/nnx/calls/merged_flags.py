@@ -10,9 +10,10 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from ...linen.modules import merged_fields
 from ...linen.modules.call_fields import is_whole
 from ...linen.values.sites import Site, Unmigratable
-from ..fields.fallbacks import fallbacks, falls_back, hands_on, reads_of
+from ..fields.fallbacks import fallbacks, falls_back, hands_on
 
 if TYPE_CHECKING:
     from ..classes.class_text import ClassText
@@ -36,8 +37,8 @@ def moved(text: ClassText, site: Site) -> list[str]:
         if isinstance(default, ast.Constant) and default.value is None and name in {p.arg for p in method.parameters}:
             owners = [m.own_methods["__call__"] for m in model.mro() if "__call__" in m.own_methods]
             asked = next((m for m in owners if not hands_on(m, name)), method)  # `super().__call__(x, train=train)` there
-            merged = [n.args[1] for n in asked.nodes if isinstance(n, ast.Call) and merges(text, asked.source, n, name)]
-            if (merged and reads_of(model, name) <= set(merged)) or falls_back(model, asked, name):
+            merged = merged_fields.reads(text.run.project, asked, name)
+            if (merged and merged_fields.reads_of(model, name) <= merged) or falls_back(model, asked, name):
                 found.append(name)
     if not found:
         return []
@@ -63,31 +64,11 @@ def _twice(text: ClassText, site: Site, node: ast.Call, name: str) -> bool:
     if held not in site.source.parents or site.source.statement_of(held) is not site.source.statement_of(node):
         return False
     for owner in model.mro():
-        merged = {n.args[1] for n in owner.nodes if isinstance(n, ast.Call) and merges(text, owner.source, n, name)}
+        merged: set[ast.AST] = merged_fields.reads(text.run.project, owner, name)
         merged |= {n for m in owner.own_methods.values() for n in fallbacks(m.node, name)}
         if any(isinstance(n, ast.Attribute) and n.attr == name and n not in merged for n in owner.nodes):
             return False
     return True
 
 
-def merges(text: ClassText, source: object, node: ast.AST, name: str) -> bool:
-    """Is this `merge_param("name", self.name, name)`?"""
-    if not (isinstance(node, ast.Call) and len(node.args) == 3 and not node.keywords):
-        return False
-    called = text.run.project.qualname(source, node.func) or ""  # type: ignore[arg-type]
-    key, held, given = node.args
-    return (
-        called.startswith("flax.linen")
-        and called.endswith(".merge_param")
-        and isinstance(key, ast.Constant)
-        and key.value == name
-        and isinstance(held, ast.Attribute)
-        and held.attr == name
-        and isinstance(held.value, ast.Name)
-        and held.value.id == "self"
-        and isinstance(given, ast.Name)
-        and given.id == name
-    )
-
-
-__all__ = ["merges", "moved"]
+__all__ = ["moved"]

@@ -59,14 +59,21 @@ def _flags(writer: ClassWriter, site: Site) -> list[tuple[str, ast.expr | None]]
         called = writer.text.plans.get(site.target)
         keywords = called.details.call_keywords if called is not None and called.details is not None else {}
         found: list[tuple[str, ast.expr | None]] = [(name, None) for name in keywords]
-        return [*found, *[(name, site.bound[name].node) for name in merged_flags.moved(writer.text, site)]]
+        found += [(name, site.bound[name].node) for name in merged_flags.moved(writer.text, site)]
+        return [*found, *_held(site).items()]
     layer = layers.lookup(site.target)
     assert layer is not None
     given: dict[str, ast.expr | None] = {n: site.bound[n].node for n in writer.text.moved_fields(site, layer)}
-    for name, (value, where, _) in site.calltime.items():
-        in_field = site.factory is not None and site.factory.field
-        given[name] = value if where is site.source and not in_field else None
+    given |= _held(site)
     return [(layer.call_time_fields.get(name, name), value) for name, value in given.items()]
+
+
+def _held(site: Site) -> dict[str, ast.expr | None]:
+    """Flags that the partial holds which made a module."""
+    in_field = site.factory is not None and site.factory.field
+    return {
+        name: value if where is site.source and not in_field else None for name, (value, where, _) in site.calltime.items()
+    }
 
 
 def are_shared(writer: ClassWriter, site: Site, others: list[Site], call: ast.Call) -> bool:
@@ -88,6 +95,11 @@ def are_shared(writer: ClassWriter, site: Site, others: list[Site], call: ast.Ca
                 raise Unmigratable("NNX172", reason, call)
             found |= mine
     return found
+
+
+def takes_some(writer: ClassWriter, site: Site) -> bool:
+    """Is a module given flags when it is called?"""
+    return site.kind in ("layer", "class") and bool(_flags(writer, site))
 
 
 def _said(writer: ClassWriter, site: Site) -> set[tuple[str, str]]:
@@ -138,4 +150,4 @@ def _called_in_place(writer: ClassWriter, site: Site) -> bool:
     )
 
 
-__all__ = ["are_shared", "written"]
+__all__ = ["are_shared", "takes_some", "written"]

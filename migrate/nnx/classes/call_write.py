@@ -55,7 +55,7 @@ def write(writer: ClassWriter, site: Site) -> None:
         elif site.kind == "class" and cells.is_carry_call(writer, site, method):
             writer.put(node, *cells.carry_call(env.source, node), source=env.source)
         elif site.kind == "class":
-            _class_call(writer, site, node, method, env)
+            _class_call(writer, site, node, method, env, others)
 
 
 def _calltime(writer: ClassWriter, site: Site, env: Env, call: ast.Call) -> list[tuple[str, Parts]]:
@@ -198,7 +198,7 @@ def _argument_text(writer: ClassWriter, bound: BoundArg) -> Parts:
     return (writer.source.span(bound.node),)
 
 
-def _class_call(writer: ClassWriter, site: Site, node: ast.Call, method: str, env: Env) -> None:
+def _class_call(writer: ClassWriter, site: Site, node: ast.Call, method: str, env: Env, others: list[Site]) -> None:
     """A factory's flags, which a submodule's call now takes, are handed to it."""
     source = env.source
     if site.alternatives:
@@ -206,12 +206,25 @@ def _class_call(writer: ClassWriter, site: Site, node: ast.Call, method: str, en
         keywords = [(k.arg, (source.span(k.value),) if k.arg else ("**", source.span(k.value))) for k in node.keywords]
         _same_call(writer, site, method, positional, keywords, None, node)
     flags = handed_flags.of_call(writer.text, site, node, env)
-    if not flags:
+    differing = field_kinds.flags(site)
+    if not flags and not differing:
         _close_up(writer, site, node, source)
         return
     if source.text[source.span(node).end - 1] != ")":
         raise Unmigratable("NNX172", "a call that does not end in a bracket", node)
-    for at, more in added_arguments(source, node, [(f"{name}=", value) for name, value in flags]):
+    arguments: list[Parts] = [(f"{name}=", value) for name, value in flags]
+    if flags and uncalled_flags.are_shared(writer, site, others, node):
+        given = [part for argument in arguments for part in (", ", *argument)]
+        arguments = [("**", writer.namer.parity("taken"), "(", source.span(node.func), *given, ")")]
+    if differing:
+        arguments.append(_taken(writer, site, differing, env, node))
+    if any(uncalled_flags.takes_some(writer, other) for other in others):  # as these write it, too
+        own: list[Parts] = [(source.span(a),) for a in node.args]
+        own += [((f"{k.arg}=" if k.arg else "**"), source.span(k.value)) for k in node.keywords]
+        said = [writer.text.named(a) for a in [*own, *arguments]]
+        writer.put(node, *joined((source.span(node.func),), said), source=source)
+        return
+    for at, more in added_arguments(source, node, arguments):
         writer.insert(at, *more, source=source)
 
 

@@ -53,7 +53,16 @@ from ..setup import carried, setup_conditions, setup_names, setup_params, setup_
 from ..text import elsewhere, layer_variants, naming, variable_places
 from ..text.naming import Names, Place
 from ..text.text_parts import Details, DryNamer, InitLines, MethodEdit, Namer, Recorder, short
-from . import constructor_names, constructor_text, hidden_globals, later_sizes, repeated_entries, shared_scopes, templates
+from . import (
+    constructor_names,
+    constructor_text,
+    hidden_globals,
+    later_sizes,
+    repeated_entries,
+    setup_sizes,
+    shared_scopes,
+    templates,
+)
 from .built_from import BuiltFrom, inputs_of
 
 VARIABLE_TYPES = {
@@ -213,19 +222,7 @@ class ClassText:
                 if setup_conditions.made_when(self, site) == ():
                     self.built[site] = (InitLines((), ("None",)), set())
                     continue
-                self.needs, self.building = set(), site
-                self.closing = site.in_setup and site not in self.run.carried
-                lines = later_sizes.site_lines(self, site)
-                self.closing, self.building = False, None
-                told = self.run.trackers | self.run.width_names  # by what the call does
-                unmet = self.needs & told if site.in_setup and site not in self.run.carried else set()
-                carried.check_passes(self.run, site, self.needs)
-                carried.check_time(self.run, site)
-                if self.needs & set(self.run.before_last):
-                    reason = "a size is asked for that is known before the last item of a list only"
-                    raise Unmigratable("NNX114", reason, site.node)
-                if unmet - (carried.available(self.run, site) if unmet else set()):
-                    raise Unmigratable("NNX114", "a size of setup depends on a branch or loop of the call", site.node)
+                lines = setup_sizes.site_lines(self, site)
                 self.built[site] = (lines, set(self.needs))
 
     def _call_keywords(self) -> None:

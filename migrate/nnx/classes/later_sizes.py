@@ -20,11 +20,13 @@ from typing import TYPE_CHECKING
 
 from ...edits import Overlay, Part, Parts, Span
 from ...linen.execution import entry_arguments
+from ...linen.lists.unsized_items import UNSIZED
 from ...linen.modules import made_later
 from ...linen.modules.by_passes import IN_TURN
 from ...linen.modules.by_sizes import BY_SIZES
 from ...linen.modules.made_later import INIT, LATER, NAMED, TYPED
 from ...linen.modules.made_under_flags import made_under_flags
+from ...linen.modules.merged_fields import merges
 from ...linen.outside import handed
 from ...linen.values import shown_by_shapes
 from ...linen.values.presence import whole_argument
@@ -95,6 +97,14 @@ def site_lines(text: ClassText, site: Site) -> InitLines:
         return InitLines((), _later(text, site))
     if IN_TURN in site.renders or BY_SIZES in site.renders:
         return InitLines((), _in_turn(text, site))
+    if UNSIZED in site.renders:
+        why = _unfit(text, site)
+        if why:
+            reason = f"{site.renders[UNSIZED]}; and it cannot be made later: {why}"
+            raise Unmigratable("NNX114", reason, site.node)
+        text.needs = set()
+        text.later[site] = None
+        return InitLines((), _later(text, site))
     if _is_told_by_first_call(text, site):
         text.later[site], before = None, set(text.needs)
         try:
@@ -234,7 +244,7 @@ def _unfit(text: ClassText, site: Site) -> str:
     node, source, why = first_calls.in_method(text.run, called)
     own = [call for call, _, env in called.calls if env.source is source]
     why = why or first_calls.why_not_by_default(text.run, node, source, calls=own)
-    if why and IN_TURN in site.renders:  # of passes that only an example tells
+    if why and (IN_TURN in site.renders or UNSIZED in site.renders):  # of passes that only an example tells
         shown = functools.partial(_is_shown, text, site)
         if not first_calls.why_not_by_default(text.run, node, source, shown):
             site.renders[TYPED] = True
@@ -336,7 +346,8 @@ def _class(text: ClassText, site: Site) -> tuple[Parts, list[str], list[str]]:
     if called is None or called.details is None or method is None or call is None:
         raise Unmigratable("NNX150", f"it contains {site.target.rpartition('.')[2]}, which is not native", site.node)
     parameters = [p.arg for p in method.positional][: len(call.args)]
-    keywords = dict.fromkeys([*call.keywords, *merged_flags.moved(text, site)])  # a flag that Linen's constructor took, too
+    flags = [*merged_flags.moved(text, site), *site.calltime]  # which Linen's constructor took
+    keywords = dict.fromkeys([*call.keywords, *flags])
     others = {name: _free(text, name) for name in [*parameters, *keywords]}
     callee, arguments = constructions.class_parts(text, site)
     # What is given by name keeps that, also where a field has it: of the constructor's own, nothing here reads it.
@@ -453,7 +464,7 @@ def _is_merged(text: ClassText, name: str, node: ast.AST) -> bool:
     """
     field = text.run.fields.get(name)
     merged = field is not None and any(
-        merged_flags.merges(text, model.source, part, name) for model in text.model.mro() for part in model.nodes
+        merges(text.run.project, model.source, part, name) for model in text.model.mro() for part in model.nodes
     )
     if merged and (field is None or field.annotation is None or not _FLAG.search(ast.unparse(field.annotation))):
         raise Unmigratable("NNX110", f"`{name}` may be given to the constructor or to the call, and may change sizes", node)

@@ -12,7 +12,7 @@ from ...diagnostics import Severity
 from ...edits import Conflict, Edit, Span
 from ...linen.evidence.ranks import certain_ranks, seen_ranks
 from ...linen.execution.analyser import Analyser, internal_error
-from ...linen.modules import applied_models, by_passes, call_fields, fallback_factories, local_classes
+from ...linen.modules import applied_models, by_passes, call_fields, fallback_factories, local_classes, neighbour_factories
 from ...linen.modules.foreign import may_be_wrapped
 from ...linen.modules.layer_classes import layer_class
 from ...linen.modules.passed import held_modules
@@ -185,7 +185,8 @@ def _execute_all(analyser: Analyser, models: Collection[ClassModel]) -> None:
         known, analyser.revised = analyser.kinds.version, False
         for model in counted(models, "following classes"):
             _try_execution(analyser, model)
-        if analyser.kinds.version == known and not analyser.revised and not fallback_factories.learn(analyser):
+        stable = analyser.kinds.version == known and not analyser.revised
+        if stable and not fallback_factories.learn(analyser) and not neighbour_factories.learn(analyser):
             return
         analyser.forget_news()
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING
 
 from ...catalog import layers
@@ -140,9 +140,7 @@ def partial_parts(writer: ClassWriter, node: ast.Call, factory: Factory, source:
     """`functools.partial(nn.Conv, ...)` → of the NNX class, without what the call gives."""
     layer = layers.lookup(factory.target)
     if layer is None or writer.run.analyser.classes.get(factory.target) is not None:
-        for key in factory.calltime:
-            raise Unmigratable("NNX172", f"the partial holds `{key}`, known only when called", node)
-        return _without_name(node, source)
+        return _without(node, {"name", *factory.calltime}, source)
     variants = [_partial(writer, node, kind, source) for kind in _kinds(factory)]
     if any(other != variants[0] for other in variants[1:]):
         raise Unmigratable("NNX163", f"`{ast.unparse(node.args[0])}` is of several kinds, whose partials differ", node)
@@ -171,9 +169,11 @@ def _of_lambda(writer: ClassWriter, node: ast.Lambda, factory: Factory, source: 
     return joined(partial, [target, *bound]) if bound else target
 
 
-def _without_name(node: ast.Call, source: SourceFile) -> Parts:
-    """A partial of a class without the `name=` that it holds: NNX's modules are called after their attributes."""
-    kept = [k for k in node.keywords if k.arg != "name"]
+def _without(node: ast.Call, names: Collection[str], source: SourceFile) -> Parts:
+    """A partial of a class without the `name=` that it holds, as NNX's modules are called after their attributes, and
+    without the flags that its call takes.
+    """
+    kept = [k for k in node.keywords if k.arg not in names]
     if len(kept) == len(node.keywords):
         return (source.span(node),)
     arguments: list[Parts] = [(source.span(a),) for a in node.args]

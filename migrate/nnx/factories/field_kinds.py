@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ...edits import Parts
+from ...linen.modules import merged_fields
 from ...linen.modules.bridged_results import OUT_SHAPE
 from ...linen.values.kind_results import OUT, main_result
 from ...linen.values.replacing import sayable
@@ -71,7 +72,7 @@ def check(
         except Unmigratable as error:
             reason = f"cannot be made here: {error.reason}"
         del text.notes[notes:]
-        flags_differ = set(other.calltime) != set(site.calltime) and "class" in (site.kind, other.kind)
+        flags_differ = not all(_may_be_given(text, kind, {*site.calltime, *other.calltime}) for kind in (site, other))
         if not reason and (flags_differ or _keywords(text, other) != _keywords(text, site)):
             reason = "takes other flags at the call"
         if not reason:
@@ -126,6 +127,15 @@ def _ask_for_the_same(text: ClassText, site: Site) -> None:
     found = {plan.qualname: wanted for plan in plans if plan is not None and asked.get(plan.qualname) != wanted}
     if found and not any(argument not in plans[0].call_arguments for argument in wanted):  # type: ignore[union-attr]
         raise OtherSizes(found)
+
+
+def _may_be_given(text: ClassText, site: Site, flags: set[str]) -> bool:
+    """Does a class mean the same by a flag of another kind that its call is given as None, where it takes that at all?"""
+    model = text.analyser.classes.get(site.target)
+    method = model.method("__call__") if model is not None else None
+    taken = {p.arg for p in method.parameters} if method is not None else set()
+    project = text.run.project
+    return model is None or all(merged_fields.taken_at_call(project, model, n) for n in (flags - {*site.calltime}) & taken)
 
 
 def _keywords(text: ClassText, site: Site) -> object:

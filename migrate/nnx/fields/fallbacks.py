@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 from typing import Any
 
+from ...linen.modules.merged_fields import reads_of
 from ...linen.project.classes import ClassModel
 from ...linen.values.sites import Site
 from ...trees import subtree
@@ -115,11 +116,6 @@ def _is_self(node: ast.Attribute, name: str) -> bool:
     return node.attr == name and isinstance(node.value, ast.Name) and node.value.id == "self"
 
 
-def reads_of(model: ClassModel, name: str) -> set[ast.AST]:
-    """Where the class and its bases read a field off an object."""
-    return {n for owner in model.mro() for n in owner.nodes if isinstance(n, ast.Attribute) and n.attr == name}
-
-
 def _names_field(model: ClassModel, name: str) -> set[ast.AST]:
     """Where the class and its bases read a field, by its name or as a string; or hand on all of their fields."""
     nodes = [n for owner in model.mro() for n in owner.nodes]
@@ -147,4 +143,4 @@ def _default(function: ast.FunctionDef, name: str) -> ast.expr | None:
     return from_end.get(name) or by_keyword.get(name)
 
 
-__all__ = ["fallbacks", "falls_back", "hands_on", "nothing", "reads_of", "unread"]
+__all__ = ["fallbacks", "falls_back", "hands_on", "nothing", "unread"]

@@ -1,0 +1,77 @@
+"""What a factory in a field makes of which no code constructs the class: what others are given under the name of the field.
+
+    class ResNetBlock(nn.Module):          class BottleneckBlock(nn.Module):   # constructed nowhere
+        conv: Any                              conv: Any
+        norm: Any                              norm: Any
+
+The field is taken to hold one of the kinds that classes beside it are given for a field of that name, or else those of the
+project. One that asks for other sizes fails when the class is made.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+from ..project.classes import ClassModel
+from ..values.sites import Abs, BoundArg, Factory, Unmigratable
+from . import unknown_callees
+from .kinds import same_kind
+
+
+def learn(analyser: Any) -> bool:
+    """Take the fields of classes that nothing constructs for what their neighbours are given; True where that is news."""
+    before = analyser.kinds.version
+    failed = [(name, error) for name, error in analyser.done.items() if isinstance(error, Unmigratable)]
+    for qualname, error in failed:
+        model, field = analyser.classes.get(qualname), getattr(error, "field", "")
+        if error.code != "NNX138" or not field or model is None or analyser.kinds.of(model, field):
+            continue
+        if not _is_alone(analyser, model, field):
+            continue
+        for factory in _given_beside(analyser, model, field):
+            analyser.learns(qualname, {field: BoundArg(None, Abs(factory), None)})
+    return bool(analyser.kinds.version != before)
+
+
+def _is_alone(analyser: Any, model: ClassModel, field: str) -> bool:
+    """Is a class constructed nowhere, by no configuration, and by no text that says its name?"""
+    project = analyser.classes.project
+    own = next((f for f in model.fields() if f.name == field), None)
+    if own is None or own.default is not None or model.qualname in project.made_by_configurations:
+        return False
+    name = model.qualname.rpartition(".")[2]
+    return not (
+        analyser.classes.derived(model) or unknown_callees.is_used(project, model.qualname) or _is_said(project, name)
+    )
+
+
+def _is_said(project: Any, name: str) -> bool:
+    """Says a text the name of a class, other than among what a file exports?"""
+    return any(
+        isinstance(node, ast.Constant) and node.value == name and not _is_export(source.statement_of(node))
+        for source in project.files.values()
+        if name in source.words
+        for node in source.by_kind.get(ast.Constant, ())
+    )
+
+
+def _is_export(statement: ast.stmt) -> bool:
+    targets = statement.targets if isinstance(statement, ast.Assign) else [getattr(statement, "target", None)]
+    return any(isinstance(target, ast.Name) and target.id == "__all__" for target in targets)
+
+
+def _given_beside(analyser: Any, model: ClassModel, field: str) -> list[Factory]:
+    """The kinds that classes of its file are given for a field of that name; where there are none, those of the project."""
+    others = [other for other in analyser.classes if other is not model and any(f.name == field for f in other.fields())]
+    found: list[Factory] = []
+    for models in ([other for other in others if other.source is model.source], others):
+        for factory in (kind for other in models for kind in analyser.kinds.of(other, field)):
+            if not any(same_kind(factory, known) for known in found):
+                found.append(factory)
+        if found:
+            break
+    return found
+
+
+__all__ = ["learn"]
