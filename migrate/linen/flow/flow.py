@@ -18,6 +18,7 @@ from ...trees import subtree
 from ..project.index import Project
 from ..values import records
 from . import (
+    flow_changes,
     flow_classes,
     flow_control,
     flow_dictionaries,
@@ -248,6 +249,10 @@ class Flow:
             if self.loaded:
                 self.loaded.difference_update(n for target in node.targets for n in subtree(target))
             self.loaded.update(flow_loaded.names(self, source, node, value))
+            changed = flow_changes.named(self, source, node, value)
+            if changed is not None:
+                self._bind(source, node.targets[0], changed)
+                self.loaded.add(node.targets[0])
             for target in node.targets:
                 self._bind(source, target, flow_nones.given(source, target, node.value, value))
         elif (isinstance(node, ast.AnnAssign) and node.value is not None) or isinstance(node, ast.NamedExpr):
@@ -438,6 +443,8 @@ class Flow:
             return dataclasses.replace(tree, updated=False) if isinstance(tree, Collection) and name in MAPS else tree
         if flow_records.made_by(self, node):
             return flow_records.made(self, node)
+        if flow_changes.copied(self, node):
+            return self.value(node.args[0])
         if name == "flax.core.pop" and len(node.args) == 2:
             base = self.value(node.args[0])
             return Items((base, self._subscript(base, node.args[1])))

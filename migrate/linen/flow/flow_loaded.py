@@ -11,17 +11,16 @@ from ...source import SourceFile
 from ...trees import subtree
 from .flow_values import (
     ANY,
-    Bound,
     Items,
     Nothing,
     OptState,
     Record,
     State,
     Symbol,
-    Tracked,
     Value,
     is_params,
     is_sequence,
+    sites_of,
 )
 
 if TYPE_CHECKING:
@@ -66,7 +65,7 @@ def _is_given(flow: Flow, source: SourceFile, target: ast.expr, given: ast.expr,
         return False
     if not any(other is not target for other in _stores(flow, source, target, symbol)):
         return False
-    return not any(isinstance(flow.value(node), Tracked | Bound | Items) for node in subtree(given))
+    return not any(sites_of(flow.value(node)) for node in subtree(given))
 
 
 def _stores(flow: Flow, source: SourceFile, target: ast.expr, symbol: Symbol) -> Iterator[ast.expr]:

@@ -39,6 +39,7 @@ from ...trees import subtree
 from . import (
     advice,
     bound_models,
+    changes,
     copies,
     functional_calls,
     functional_gradients,
@@ -159,6 +160,7 @@ class _Functional(PassedTrees):
         methods.check(self)
         methods.check_attributes(self)
         masks.check(self)
+        changes.check(self)
         leaf_order.check(self)
         spec_trees.check(self)
         self._leaves()
@@ -469,6 +471,8 @@ class _Functional(PassedTrees):
     def _use(self, node: ast.AST, value: Value) -> None:
         if node in self.dropped or self._is_read_only(node):
             return
+        if functional_loaded.changed(self, node, value):
+            return
         parent = self.parent(node)
         if isinstance(node, ast.Call):
             if node in self.component.sites:
@@ -481,8 +485,7 @@ class _Functional(PassedTrees):
         if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
             if isinstance(node.ctx, ast.Del):
                 raise Unsupported(node, "a value that is deleted")
-            if node in self.flow.loaded:
-                functional_loaded.assigned(self, node)
+            functional_loaded.assigned(self, node)
             return
         if isinstance(value, Bound):
             return  # seen to by its calls: see `bound_models`

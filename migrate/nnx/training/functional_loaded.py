@@ -13,9 +13,10 @@ import ast
 from typing import TYPE_CHECKING
 
 from ...edits import Part
-from ...linen.flow.flow_values import Collection, Items, OptState, Record, State, Value, Variables
+from ...linen.flow import flow_changes
+from ...linen.flow.flow_values import Collection, Items, OptState, Record, State, Value, Variables, is_params
 from ...linen.flow.self_names import SelfName
-from . import functional_kinds, linen_trees, loaded
+from . import changes, functional_kinds, linen_trees, loaded
 from .rewrite import Unsupported
 
 if TYPE_CHECKING:
@@ -83,12 +84,40 @@ def read_back(form: _Functional, call: ast.Call) -> None:
 
 
 def assigned(form: _Functional, name: ast.Name) -> None:
-    """`params = load_params(path)`, of values from elsewhere."""
+    """`params = load_params(path)`: is a name given values from elsewhere?"""
+    if name not in form.flow.loaded:
+        return
     statement = form.statement(name)
     if not isinstance(statement, ast.Assign) or statement.targets != [name]:
         raise Unsupported(name, "variables from elsewhere")
     loaded.check_place(form, name)
     form.replace(statement.value, *_taken(form, name, statement.value))
+
+
+def changed(form: _Functional, node: ast.AST, value: Value) -> bool:
+    """`params = {**params, "backbone": loaded}`: is a use one of what is made of params by their names, or of its name?"""
+    change = changes.of_place(form, node) or changes.around(form, node)
+    if change is None:
+        return False
+    if not change.named:
+        raise Unsupported(node, "params that are changed in place")
+    if change.place is node:
+        like = flow_changes.roots(form.flow, change.value)[:1]
+        if not like or not isinstance(change.statement, ast.Assign):
+            raise Unsupported(node, "params that are made of others")
+        parts = _taken(form, like[0], change.value)
+        form.replace(change.value, *parts)
+    elif changes.reads(form, node) and changes.is_whole(form, node):
+        assert isinstance(node, ast.expr)
+        helper = form.context(node).parity("linen_values")
+        form.replace(node, f"{helper}({_structure(form, node)}, {_text(form, node)}{_whole(form, node)})")
+    return isinstance(node, ast.Call) or is_params(value)
+
+
+def _text(form: _Functional, node: ast.expr) -> str:
+    """A tree's text, where `variables` has no items but params."""
+    of_variables = isinstance(node, ast.Subscript) and isinstance(form.flow.value(node.value), Variables)
+    return form.text(node.value if of_variables and len(form.parts) == 1 else node)  # type: ignore[attr-defined]
 
 
 def replaced(form: _Functional, keyword: ast.keyword) -> bool:
@@ -104,9 +133,9 @@ def replaced(form: _Functional, keyword: ast.keyword) -> bool:
     return True
 
 
-def _taken(form: _Functional, name: ast.Name, given: ast.expr) -> list[Part | ast.AST]:
+def _taken(form: _Functional, name: ast.expr, given: ast.expr) -> list[Part | ast.AST]:
     parity = form.context(name).parity
-    like, end = form.text(name), f"{_whole(form, name)})"
+    like, end = _text(form, name), f"{_whole(form, name)})"
     if isinstance(form.flow.value(name), State):
         return [f"{parity('with_linen_values')}({like}, ", given, end]
     return [f"{parity('from_linen_values')}({_structure(form, name)}, {like}, ", given, end]

@@ -20,7 +20,7 @@ from ...linen.flow.flow_nones import assigns_none
 from ...linen.flow.flow_uses import restored_target
 from ...linen.flow.flow_values import ANY, READS_BACK, SAVES, Entries, OptState, Record, State, Symbol, Tracked, Variables
 from ...trees import subtree
-from . import collections, loops, masks, trees
+from . import changes, collections, loops, masks, trees
 from .places import runs_before
 from .rewrite import Rewrite, Unsupported
 
@@ -89,6 +89,8 @@ def check_place(form: Rewrite, name: ast.Name) -> None:
     """Unsupported where there need not be values that others can take the place of."""
     source, scope = form.source(name), form.function(name)
     symbol = form.flow.symbol(source, name)
+    if changes.of_place(form, name) is not None:
+        return  # made of those that there are
     attribute = isinstance(symbol[1], ast.ClassDef)
     if symbol[1] is not scope and not attribute:
         raise Unsupported(name, "values that a function loads for the one around it")
@@ -131,7 +133,9 @@ def write(form: _Native, call: ast.Call) -> bool:
 def stores(form: _Native, name: ast.Name) -> bool:
     """Is `name` assigned from such a call? The assignment goes with it."""
     statement = form.statement(name)
-    return name in form.flow.loaded or (isinstance(statement, ast.Assign) and target(form, statement.value) is not None)
+    if name in form.flow.loaded or changes.of_place(form, name) is not None:
+        return True
+    return (isinstance(statement, ast.Assign) and target(form, statement.value) is not None)
 
 
 def takes(form: Rewrite, node: ast.AST) -> bool:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ...edits import Part
 from ...linen.flow.flow_values import ClassValue, Collection, Method, Model, Symbol, Variables
 from ...trees import subtree
-from . import makers, state_fields, trees
+from . import changes, makers, state_fields, trees
 from .rewrite import Unsupported
 
 if TYPE_CHECKING:
@@ -272,12 +272,16 @@ def drop_assignment(form: _Native, name: ast.Name) -> bool:
         return True
     if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
         return False
+    if changes.same_names(form, statement):
+        form.delete(statement)
+        return True
     at_home = form.function(statement) is form.home and form.source(statement) is form.source(form.init)
     if not at_home and not form.makers.in_function(form.function(statement), form):
         return False
     target, value = statement.targets[0], statement.value
     names = target.elts if isinstance(target, ast.Tuple) else [target]
     values = value.elts if isinstance(value, ast.Tuple) else [value]
+    values = [changes.opened(form, v) for v in values]
     plain = all(
         isinstance(v, ast.Subscript)
         and isinstance(v.value, ast.Name)

@@ -30,7 +30,7 @@ from ...linen.flow.flow_values import (
     is_params,
 )
 from ...trees import subtree
-from . import lifted_apply, wrapped_init
+from . import changes, lifted_apply, wrapped_init
 from .rewrite import Unsupported
 
 if TYPE_CHECKING:
@@ -201,6 +201,7 @@ def _stored(form: _Native, symbol: Symbol) -> list[ast.Name]:
         if isinstance(node, ast.Name)
         and isinstance(node.ctx, ast.Store)
         and form.flow.symbol(form.source(node), node) == symbol
+        and changes.of_place(form, node) is None
     ]
 
 
@@ -224,6 +225,9 @@ def _origin(form: _Native, node: ast.expr) -> Symbol | None:
         return None
     symbol = form.flow.symbol(form.source(node), node)
     stores = _stored(form, symbol)
+    changed = changes.of_symbol(form, symbol) if not stores else None
+    if changed is not None:
+        return _origin(form, changed)
     statement = form.statement(stores[0]) if len(stores) == 1 else None
     if isinstance(statement, ast.Assign) and statement.targets == stores and isinstance(statement.value, ast.Subscript):
         return _origin(form, statement.value)

@@ -46,8 +46,8 @@ def check(form: Rewrite) -> None:
 def by_name(form: Rewrite) -> bool:
     """Has an optimizer of the program masks or labels that go by name, or that cannot be seen?
 
-    Unsupported where a mask is a tree made of params, which has no names, or where params have axes: the optimizer's
-    slots would lose theirs.
+    Unsupported where params have axes: the optimizer's slots would lose theirs. A mask may be a tree made of params: see
+    `trees`, which makes it of dictionaries.
     """
     if not any(isinstance(value, State | OptState) for _, value in form.tracked()):
         return False  # no optimizer has params of these models
@@ -102,7 +102,10 @@ def _argument(form: Rewrite, given: ast.expr, *, is_mask: bool) -> bool:
         return False
     functions = _functions(form.flow, given)
     if is_mask and isinstance(form.flow.value(given), Collection):
-        raise Unsupported(given, "an optimizer with a tree of masks")
+        if form.masks is None or not isinstance(given, ast.Name):
+            raise Unsupported(given, "an optimizer with a tree of masks")
+        form.masks.add(form.flow.symbol(form.source(given), given))
+        return True
     if not functions and is_mask:
         return True
     return any(_goes_by_path(form.flow, function, set()) for function in functions)

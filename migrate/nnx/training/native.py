@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 
 from ...context import FileContext
 from ...edits import Part
+from ...linen.flow import flow_changes
 from ...linen.flow.flow import Flow
 from ...linen.flow.flow_values import (
     Bound,
@@ -40,6 +41,7 @@ from . import (
     aux_results,
     bound_models,
     by_hand,
+    changes,
     collections,
     copies,
     device_copies,
@@ -128,11 +130,13 @@ class _Native(Rewrite):
         self.check_records()
         methods.check(self)
         one_model.check_sites(self, followed=True)
+        self.masks = set()
         self.by_name = masks.by_name(self)
         if collections.whole(self):
             collections.check_whole(self)
             if self.by_name:
                 raise Unsupported(self.component.sites[0], "an optimizer that goes by the names of all variables")
+        changes.check(self)
         device_copies.check(self)
         leaf_order.check(self)
         self.site = self.component.sites[0]
@@ -145,7 +149,7 @@ class _Native(Rewrite):
         symbols = self.flow.uses.symbols(self.component.sites)
         if any(is_later(s) and not isinstance(v, Gradients | Deltas) for s, v in symbols):
             raise Unsupported(self.site, "a name that holds one thing and then another")
-        self.roles = {symbol: value for symbol, value in symbols if isinstance(value, Tracked)}
+        self.roles = {s: v for s, v in symbols if isinstance(v, Tracked) and s[1] not in flow_changes.plain(self.flow)}
         self.state_class = state_fields.find(self)
         if self.state_class is not None:
             self.fields = frozenset(field.name for field in self.state_class.fields)
@@ -192,6 +196,7 @@ class _Native(Rewrite):
         if self.by_hand is not None:
             by_hand.write(self, self.by_hand)
         loaded.write_assigned(self)
+        changes.write(self)
         makers.write(self)
         state_makers.drop_arguments(self)
         handed_methods.write(self)
@@ -397,8 +402,7 @@ class _Native(Rewrite):
             if not field_trees.use(self, node, value):
                 state_fields.read(self, node)
             return
-        if isinstance(node, ast.Name) and self.flow.symbol(self.source(node), node) in self.trees:
-            self._tree(node, parent)
+        if changes.seen_to(self, node, value) or trees.of_name(self, node, parent) or trees.by_keys(self, node, parent):
             return
         if isinstance(node, ast.Call):
             self._call(node, value)
@@ -585,15 +589,3 @@ class _Native(Rewrite):
         if self.passed_on(node) or (isinstance(holder, ast.Call) and trees.use(self, holder, node)):
             return
         lost_trees.check_use(self, node)
-
-    def _tree(self, node: ast.Name, parent: ast.AST) -> None:
-        """A name for a tree made of params: new arrays, which go where gradients may go."""
-        if isinstance(node.ctx, ast.Store):
-            return
-        holder = self.over_keyword(parent)
-        if isinstance(holder, ast.Call):
-            if trees.made(self, holder) or self.flow.name(holder.func) in trees.REDUCTIONS:
-                return
-            if isinstance(holder.func, ast.Attribute) and holder.func.attr == "apply_gradients":
-                return
-        raise Unsupported(node, "a tree of params that is taken apart")

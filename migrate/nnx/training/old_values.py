@@ -10,10 +10,11 @@ import ast
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
+from ...linen.flow import flow_changes
 from ...linen.flow.flow_nones import assigns_none
-from ...linen.flow.flow_values import Collection, Function, OptState, State, Symbol, Updated, Value, Variables
+from ...linen.flow.flow_values import ANY, Collection, Function, OptState, State, Symbol, Updated, Value, Variables
 from ...trees import subtree
-from . import by_hand, closures, copies, loaded, makers, saving, state_fields, state_updates, traces
+from . import by_hand, changes, closures, copies, loaded, makers, saving, state_fields, state_updates, traces
 from .places import exclusive, loops_around
 from .rewrite import Unsupported
 
@@ -47,6 +48,8 @@ def check(form: _Native) -> list[tuple[ast.expr, str, ast.Name]]:
                 raise Unsupported(node, "an old state or params that a function keeps beyond an update")
             if symbol[1] not in around or _apart(form, symbol, before | after) or _out_of_reach(form, node, symbol, scope):
                 continue
+            if _made_behind(form, node, symbol, call) or _within_callers(form, node, symbol, scope):
+                continue
             if any(_late(form, moment, call, symbol) for moment in _moments(form, node, scope, set())):
                 if not _keeps_step(form, node, symbol, call, kept):
                     raise Unsupported(node, "an old state or params that are read after an update")
@@ -73,6 +76,65 @@ def _out_of_reach(form: _Native, node: ast.AST, symbol: Symbol, scope: ast.AST |
             seen.add(function)
             todo += [f for call in form.flow.callers.get(function, {}) if (f := form.function(call)) is not None]
     return True
+
+
+def _within_callers(form: _Native, node: ast.AST, symbol: Symbol, scope: ast.AST | None) -> bool:
+    """Is an attribute read by methods to which a method that updates what it is given does not come?
+
+    All that call it are methods of the class, too: what they read behind the call is looked at there.
+    """
+    owner, reader = symbol[1], form.function(node)
+    if not isinstance(owner, ast.ClassDef) or reader is None or reader is scope or scope not in owner.body:
+        return False
+    callers = form.flow.callers.get(scope, {}) if scope is not None else {}
+    for call in callers:
+        if form.function(call) not in owner.body:
+            return False
+    assert isinstance(scope, ast.FunctionDef)
+    for name in subtree(scope):
+        if not isinstance(name, ast.Name) or name.id != "self":
+            continue
+        above = form.parent(name)
+        value = form.flow.value(above) if isinstance(above, ast.Attribute) and above.value is name else None
+        if value is None or isinstance(value, Function) or not isinstance(above.ctx, ast.Load):  # type: ignore[attr-defined]
+            return False
+        if isinstance(form.parent(above), ast.Call) and form.parent(above).func is above and value == ANY:  # type: ignore[attr-defined]
+            return False
+    return bool(callers) and scope not in form.flow.partials
+
+
+def _made_behind(form: _Native, node: ast.AST, symbol: Symbol, change: ast.expr) -> bool:
+    """Is an attribute, which methods read, only made once `__init__` has changed the params that it is made of?"""
+    scope = form.function(change)
+    if isinstance(change, ast.Call) or not isinstance(scope, ast.FunctionDef) or scope.name != "__init__":
+        return False
+    reader = form.function(node)
+    if symbol[1] is not form.source(scope).parents[scope] or reader is scope:
+        return False
+    stores = [store for store in _stores(form, symbol) if form.function(store) is scope]
+    first = form.statement(change)
+    if first not in scope.body or not stores or any(form.statement(store) not in scope.body for store in stores):
+        return False
+    made = min(scope.body.index(form.statement(store)) for store in stores)
+    called = (n for statement in scope.body[:made] for n in subtree(statement) if isinstance(n, ast.Call))
+    helped = any(isinstance(form.flow.value(call.func), Function) and _reaches(form, call, reader) for call in called)
+    return scope.body.index(first) < made and not helped
+
+
+def _reaches(form: _Native, call: ast.Call, reader: ast.AST | None) -> bool:
+    """May a call of a function come to another one?"""
+    seen: set[ast.AST] = set()
+    callee = form.flow.value(call.func)
+    todo = list(callee.nodes) if isinstance(callee, Function) else []
+    while todo:
+        function = todo.pop()
+        if function in seen:
+            continue
+        seen.add(function)
+        for inner in subtree(function):
+            value = form.flow.value(inner.func) if isinstance(inner, ast.Call) else None
+            todo += list(value.nodes) if isinstance(value, Function) else []
+    return reader in seen
 
 
 def _keeps_step(
@@ -161,6 +223,7 @@ def updates(form: _Native) -> dict[ast.expr, frozenset[str]]:
                 direct[node] = _parts(value)
     for name in loaded.assigned(form):
         direct[name] = _parts(form.flow.value(name))
+    direct |= dict.fromkeys((change.place for change in changes.find(form)), frozenset({"variables"}))
     if form.by_hand is not None:
         direct |= dict.fromkeys(form.by_hand.updates, _BOTH)
     found = dict(direct)
@@ -201,6 +264,9 @@ def targets(form: _Native, call: ast.expr) -> set[Symbol]:
     read_back = loaded.symbol_of(form, call)
     if read_back is not None:
         return {read_back}
+    changed = changes.of_place(form, call)
+    if changed is not None:
+        return changes.symbols(form, [changed.tree])
     statement = form.statement(call)
     names = [node for target in getattr(statement, "targets", ()) for node in subtree(target)]
     if form.by_hand is not None and call in form.by_hand.updates:
@@ -215,6 +281,9 @@ def _is_state(form: _Native, node: ast.Name) -> bool:
 
 def given(form: _Native, call: ast.expr) -> set[Symbol]:
     """The names of the states that an update starts from."""
+    changed = changes.of_place(form, call)
+    if changed is not None:
+        return changes.symbols(form, [changed.tree, *flow_changes.roots(form.flow, changed.value)])
     read_back = loaded.symbol_of(form, call)
     if read_back is not None:
         return {read_back}
@@ -296,6 +365,9 @@ def _late(form: _Native, moment: ast.AST | None, call: ast.expr, symbol: Symbol)
     scope = form.function(call)
     if loops_around(form, moment, scope) & loops_around(form, call, scope):
         return True
+    changed = changes.of_place(form, call)
+    if changed is not None and any(node is moment for node in subtree(changed.statement)):
+        return False  # the values are read before they are changed
     if any(node is moment for node in subtree(call)) or _end(moment) <= _start(call):
         # Within one statement an update is written before the rest of it.
         return form.statement(moment) is form.statement(call) and not any(node is moment for node in subtree(call))

@@ -9,8 +9,9 @@ from collections.abc import Callable, Iterator, Sequence
 from ...context import FileContext
 from ...diagnostics import defect
 from ...edits import Part, Span
+from ...linen.flow import flow_changes
 from ...linen.flow.flow import Flow
-from ...linen.flow.flow_values import Collection, Function, Items, State, Tracked, Value, Variables
+from ...linen.flow.flow_values import Collection, Function, Items, State, Symbol, Tracked, Value, Variables
 from ...linen.project.own_boxes import own_boxes
 from ...plan import ClassPlan
 from ...source import SourceFile
@@ -37,6 +38,7 @@ _PASSING = {"functools.partial", "jax.eval_shape"}
 class Rewrite:
     """The edits of one component; `commit` carries them out unless one of them is in another's way."""
 
+    masks: set[Symbol] | None = None  # names of trees by which an optimizer goes, where they may be made of dictionaries
     keeps_keys = True  # do the files that a program saves keep the keys and names of Linen?
 
     def __init__(self, component: Component, flow: Flow, contexts: dict[str, FileContext]) -> None:
@@ -166,7 +168,8 @@ class Rewrite:
     # uses ------------------------------------------------------------------------------------------------------
     def tracked(self) -> Iterator[tuple[ast.AST, Value]]:
         """Every expression of the component's values, outer before inner."""
-        return self.flow.uses.tracked(self.component.sites)
+        found = self.flow.uses.tracked(self.component.sites)
+        return ((node, value) for node, value in found if not flow_changes.is_plain(self.flow, node))
 
     def parent(self, node: ast.AST) -> ast.AST:
         return self.source(node).parents[node]

@@ -7,6 +7,7 @@ import dataclasses
 from typing import TYPE_CHECKING
 
 from ...edits import Span
+from ...linen.flow import flow_changes
 from ...linen.flow.flow_values import GRADIENTS, Function, Items, OptState, State, Symbol, Value
 from ...source import SourceFile
 from ...trees import subtree
@@ -530,6 +531,8 @@ def functions(form: _Native) -> dict[ast.AST, Step]:
             source = form.flow.project.files[module]
             found.setdefault(scope, Step(form, scope, source, {})).parameters[name] = value
     for node, returned in form.flow.returns.items():
+        if node in flow_changes.plain(form.flow):
+            continue
         if node in form.makers.functions:
             if node in found:
                 raise Unsupported(node, "a function that takes params and returns those of a new model")

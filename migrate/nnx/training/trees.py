@@ -60,6 +60,7 @@ _READERS = {
     "builtins.len",
 }
 _READING = ("flax.traverse_util.", "clu.parameter_overview.")
+_OF_NAMES = ("items", "keys", "startswith", "endswith", "split", "lower")
 _MIXES = {"optax.incremental_update", "optax.periodic_update"}
 
 
@@ -102,6 +103,64 @@ def _given_new(form: _Native, name: ast.Name) -> bool:
         pairs = [(t, v) for t, v in zip(target.elts, value.elts, strict=True) if t is name]
         return len(pairs) == 1 and made(form, pairs[0][1])
     return target is name and made(form, value)
+
+
+def of_name(form: _Native, node: ast.AST, parent: ast.AST) -> bool:
+    """A name for a tree made of params: new arrays, which go where gradients may go."""
+    if not isinstance(node, ast.Name):
+        return False
+    symbol = form.flow.symbol(form.source(node), node)
+    if symbol not in form.trees:
+        return False
+    if isinstance(node.ctx, ast.Store) or symbol in (form.masks or ()):
+        return True
+    holder = form.over_keyword(parent)
+    if isinstance(holder, ast.Call):
+        if made(form, holder) or form.flow.name(holder.func) in REDUCTIONS:
+            return True
+        if isinstance(holder.func, ast.Attribute) and holder.func.attr == "apply_gradients":
+            return True
+    raise Unsupported(node, "a tree of params that is taken apart")
+
+
+def by_keys(form: _Native, node: ast.AST, parent: ast.AST) -> bool:
+    """Params asked for their keys: `"head" in params`, `sorted(params)`, `{k: k == "head" for k in params}`.
+
+    In which order they come is told by nobody, so that only what has none is followed.
+    """
+    if not isinstance(node, ast.Name | ast.Attribute | ast.Subscript) or not isinstance(node.ctx, ast.Load):
+        return False
+    if not is_params(form.flow.value(node)):
+        return False
+    asked: ast.AST = node
+    if isinstance(parent, ast.Attribute) and parent.attr in ("keys", "items"):
+        asked, parent = parent, form.parent(parent)
+        if not isinstance(parent, ast.Call) or parent.func is not asked or parent.args:
+            return False
+        asked, parent = parent, form.parent(parent)
+    if isinstance(parent, ast.Compare):
+        found = asked in parent.comparators and all(isinstance(op, ast.In | ast.NotIn) for op in parent.ops)
+    elif isinstance(parent, ast.Call):
+        name = parent.func.id if isinstance(parent.func, ast.Name) else ""
+        found = asked in parent.args and name in ("sorted", "len", "set") and form.flow.name(parent.func) is None
+    else:
+        above = form.parent(parent) if isinstance(parent, ast.comprehension) and parent.iter is asked else None
+        known = isinstance(above, ast.DictComp | ast.SetComp) and len(above.generators) == 1
+        found = known and all(_draws_nothing(form, n) for n in subtree(above) if isinstance(n, ast.Call))  # type: ignore[arg-type]
+    if not found:
+        return False
+    whole = _whole(form, node)
+    form.replace(whole, as_in_linen(form, whole))
+    return True
+
+
+def _draws_nothing(form: _Native, call: ast.Call) -> bool:
+    """Is a call the same whenever it is made?"""
+    if isinstance(call.func, ast.Attribute) and call.func.attr in _OF_NAMES:
+        return True
+    name = form.flow.name(call.func) or ""
+    plain = isinstance(call.func, ast.Name) and not name and call.func.id in ("len", "any", "all", "str", "isinstance")
+    return plain or (name.startswith(("jax.numpy.", "jax.tree", "numpy.")) and not name.startswith("numpy.random"))
 
 
 def is_part(form: _Native, node: ast.AST) -> bool:
@@ -169,7 +228,7 @@ def _read_by_name(form: _Native, call: ast.Call) -> bool:
     """
     parent = form.parent(call)
     holder = form.over_keyword(parent)
-    if isinstance(holder, ast.Dict | ast.List):
+    if isinstance(holder, ast.Dict | ast.List) or _is_mask(form, parent):
         return True
     if not isinstance(holder, ast.Call) or call is holder.func:
         return False
@@ -181,6 +240,19 @@ def _read_by_name(form: _Native, call: ast.Call) -> bool:
     if not known and not (form.flow.name(holder.func) or "").startswith(("jax.", "optax.")):
         raise Unsupported(call, "a tree of params that is handed to something unknown")
     return False
+
+
+def _is_mask(form: _Native, statement: ast.AST) -> bool:
+    """Does an assignment make a tree by which an optimizer goes? Nothing else reads it."""
+    target = statement.targets[0] if isinstance(statement, ast.Assign) and len(statement.targets) == 1 else None
+    if not isinstance(target, ast.Name) or form.flow.symbol(form.source(target), target) not in (form.masks or ()):
+        return False
+    for name in form.flow.occurrences(form.flow.symbol(form.source(target), target)):
+        holder = form.over_keyword(form.parent(name))
+        known = isinstance(holder, ast.Call) and (form.flow.name(holder.func) or "").startswith("optax.")
+        if isinstance(name.ctx, ast.Load) and not known:
+            raise Unsupported(name, "a tree of masks that is used otherwise than by an optimizer")
+    return True
 
 
 def _meets_field(form: _Native, call: ast.Call) -> bool:
