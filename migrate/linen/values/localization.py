@@ -6,7 +6,7 @@ import ast
 from typing import Any
 
 from ...trees import children, subtree
-from . import closures, given_shapes, localize, mutation
+from . import closures, given_shapes, localize, mutation, named_expressions
 from .arguments import is_self, substituted
 from .dims import Dim
 from .evaluation import Evaluation
@@ -143,7 +143,11 @@ class Localization(Evaluation):
                 return put(self.asked_dtype.part(node, here.value))
             if self.in_setup and isinstance(here.value, Unknown) and env.method is not None and env.method.name == "setup":
                 return True  # setup's own statements stand in the constructor
-            return self._put_value(here, put, needs)
+            if self._put_value(here, put, needs):
+                return True
+            assigned = named_expressions.said(self, node, here, env)
+            needs |= assigned.needs if assigned is not None else set()
+            return assigned is not None and put(LocalizedPart(assigned))
         if isinstance(node, ast.expr):
             found = self.evaluated.get(node) or closures.evaluated(self, node, bound, env)
             if found is not None and isinstance(found.value, DtypeOf) and self.asked_dtype is not None:

@@ -39,7 +39,7 @@ def bracketed(node: ast.AST, parts: tuple[InitPart, ...], env: Any) -> tuple[Ini
     parent = env.source.parents.get(node)
     if isinstance(node, ast.GeneratorExp):  # its span takes in the brackets of a call that it is alone in
         return ("(", *parts, ")")
-    if len(parts) != 1 or not _binds(parent, node):
+    if len(parts) != 1 or not _binds(parent, node) or _has_brackets(node, env):
         return parts
     part = parts[0]
     if isinstance(part, DimPart | ShapePart):
@@ -49,6 +49,13 @@ def bracketed(node: ast.AST, parts: tuple[InitPart, ...], env: Any) -> tuple[Ini
     if isinstance(part, str) and part.startswith("-"):
         return (f"({part})",)
     return parts
+
+
+def _has_brackets(node: ast.AST, env: Any) -> bool:
+    """Does it stand in brackets of its own, which stay around what takes its place?"""
+    span = env.source.span(node)
+    around = env.source.text[max(span.start - 1, 0) : span.start] + env.source.text[span.end : span.end + 1]
+    return bool(around == "()" and not isinstance(env.source.parents.get(node), ast.Call))
 
 
 def of_comprehensions(parts: tuple[InitPart, ...], bound: frozenset[str], env: Any) -> tuple[InitPart, ...] | None:
