@@ -31,8 +31,10 @@ def said(run: Any, name: ast.Name, here: Abs, env: Any) -> Localized | None:
         if isinstance(around, _LOOPS):
             return None
     value = statement.value
-    if not isinstance(value, ast.BinOp | ast.Tuple | ast.List) or not _means_the_same(run, value, env):
+    if not isinstance(value, ast.BinOp | ast.Tuple) or not _means_the_same(run, value, env):
         return None
+    if any(isinstance(inner, ast.List | ast.ListComp | ast.Call) for inner in subtree(value)):
+        return None  # it may change until it is asked for
     found: Localized | None = run.localize(value, env)
     return found
 

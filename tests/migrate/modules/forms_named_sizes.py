@@ -21,10 +21,10 @@ class Within(nn.Module):
     return Residual(self.width)(nn.Dense(6)(x))
 
 
-class Listed(nn.Module):
+class Twice(nn.Module):
   @nn.compact
   def __call__(self, x):
-    ones = [1] * (x.ndim - 2)
+    ones = (1,) * (x.ndim - 2)
     x = nn.relu(x)
     return nn.Conv(4, ones, strides=ones)(x)
 
@@ -44,8 +44,8 @@ CASES = [
   ('Residual', {'width': 5}, [(2, 4, 4, 4, 6)], {}),
   ('Within', {}, [(2, 8, 8, 3)], {}),
   ('Within', {}, [(2, 8, 3)], {}),
-  ('Listed', {}, [(2, 8, 8, 3)], {}),
-  ('Listed', {}, [(2, 8, 3)], {}),
+  ('Twice', {}, [(2, 8, 8, 3)], {}),
+  ('Twice', {}, [(2, 8, 3)], {}),
   ('Changed', {}, [(2, 8, 3)], {}),
   ('Changed', {}, [(2, 3, 4, 5)], {}),
 ]

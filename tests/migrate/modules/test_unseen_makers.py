@@ -73,3 +73,25 @@ def test_what_is_reduced_may_be_nothing(shapes: list[tuple[int, ...]]) -> None:
     new = after.Net(in_example=xs, rngs=nnx.Rngs(0))
     assert new.w[...].shape == variables["params"]["w"].shape
     assert compat.check_equivalence(linen, variables, new, xs)
+
+
+CHANGED = """from flax import linen as nn
+
+
+class Net(nn.Module):
+    @nn.compact
+    def __call__(self, x):
+        ones = [1] * (x.ndim - 2)
+        ones[0] = 3
+        return nn.Conv(4, ones)(x)
+"""
+
+
+def test_a_list_that_changes_is_not_said_as_it_began() -> None:
+    result = migrate_project([SourceFile.parse(Path("net.py"), "net", CHANGED)])
+    (net,) = result.classes
+    assert str(net.outcome) == "native" and "ones[0] = 3" in (result.files[0].after or "").partition("def __call__")[0]
+    before, after = both_sides("changed_list", CHANGED)
+    x = jnp.ones((2, 8, 6))
+    variables = before.Net().init(jax.random.key(0), x)
+    assert compat.check_equivalence(before.Net(), variables, after.Net(in_features=6, rngs=nnx.Rngs(0)), x)
