@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from ...source import SourceFile
 from ...trees import subtree
-from .flow_values import ANY, Function, State, Tracked, Value, Variables, is_params
+from .flow_values import ANY, NOTHING, Function, Nothing, State, Tracked, Value, Variables, is_params
 
 if TYPE_CHECKING:
     from .flow import Flow
@@ -46,6 +46,8 @@ def named(flow: Flow, source: SourceFile, statement: ast.Assign, value: Value) -
     if not trees and isinstance(statement.value, ast.Call) and merges(flow, statement.value):
         made_of = flat(flow, statement.value)
         trees = [made_of] if made_of is not None else []
+    if not trees and _awaited(flow, source, target, statement.value):
+        return NOTHING
     values = [flow.value(tree) for tree in trees]
     if not values or any(other != values[0] for other in values) or not is_params(values[0]):
         return None
@@ -53,7 +55,18 @@ def named(flow: Flow, source: SourceFile, statement: ast.Assign, value: Value) -
     held = flow.env.held(symbol)
     if held is not None and held != ANY and held != values[0]:
         return None
+    if held == values[0]:
+        return held
     return values[0] if any(_for_a_model(flow, source, name) for name in flow.occurrences(symbol)) else None
+
+
+def _awaited(flow: Flow, source: SourceFile, target: ast.Name, node: ast.expr) -> bool:
+    """`params = {**params, ...}` of a parameter for which no call has been seen yet."""
+    if not isinstance(node, ast.Dict):
+        return False
+    symbol = flow.symbol(source, target)
+    held = (v for k, v in zip(node.keys, node.values, strict=True) if k is None and isinstance(v, ast.Name))
+    return any(flow.symbol(source, v) == symbol and isinstance(flow.value(v), Nothing) for v in held)
 
 
 def merges(flow: Flow, node: ast.AST) -> bool:

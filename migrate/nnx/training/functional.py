@@ -469,9 +469,7 @@ class _Functional(PassedTrees):
 
     # uses ------------------------------------------------------------------------------------------------------
     def _use(self, node: ast.AST, value: Value) -> None:
-        if node in self.dropped or self._is_read_only(node):
-            return
-        if functional_loaded.changed(self, node, value):
+        if node in self.dropped or self._is_read_only(node) or functional_loaded.changed(self, node, value):
             return
         parent = self.parent(node)
         if isinstance(node, ast.Call):

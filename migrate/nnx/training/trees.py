@@ -250,6 +250,8 @@ def _is_mask(form: _Native, statement: ast.AST) -> bool:
     for name in form.flow.occurrences(form.flow.symbol(form.source(target), target)):
         holder = form.over_keyword(form.parent(name))
         known = isinstance(holder, ast.Call) and (form.flow.name(holder.func) or "").startswith("optax.")
+        if not known and made(form, holder) and len(holder.args) == 2:  # type: ignore[attr-defined]
+            known = _is_mask(form, form.parent(holder))  # `jax.tree.map(lambda trained: not trained, mask)`
         if isinstance(name.ctx, ast.Load) and not known:
             raise Unsupported(name, "a tree of masks that is used otherwise than by an optimizer")
     return True
