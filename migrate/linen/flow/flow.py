@@ -30,6 +30,7 @@ from . import (
     flow_versions,
     local_classes,
     module_code,
+    spec_makers,
 )
 from .flow_readers import Read, statement_of
 from .flow_uses import Uses, restored_target
@@ -438,7 +439,7 @@ class Flow:
             return flow_control.cond(self, source, node)
         if name in LOOPS and len(node.args) == LOOPS[name] + 1:
             return flow_control.loop(self, source, node)
-        if name in SAME_TREE and len(node.args) > SAME_TREE[name]:
+        if name in SAME_TREE and len(node.args) > SAME_TREE[name] and not spec_makers.makes_specs(self, node):
             tree = self.value(node.args[SAME_TREE[name]])
             return dataclasses.replace(tree, updated=False) if isinstance(tree, Collection) and name in MAPS else tree
         if flow_records.made_by(self, node):

@@ -25,6 +25,7 @@ from ...linen.flow.flow_values import (
     Variables,
 )
 from ...linen.flow.flow_versions import bare
+from ...linen.flow.spec_makers import makes_specs
 from . import leaf_order, loaded
 from .rewrite import Rewrite, Unsupported
 
@@ -145,8 +146,8 @@ class Lost:
             return any(map(self.holds, node.elts))
         if self.split and loaded.is_slots(self.form, node):
             return True
-        if not isinstance(node, ast.Call):
-            return False
+        if not isinstance(node, ast.Call) or makes_specs(self.form.flow, node):
+            return False  # see `spec_trees`
         name = self.form.flow.name(node.func) or ""
         if not name.startswith(_LEAF_BY_LEAF) or name in _NUMBERS | leaf_order.LEAVES:
             return False

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from ...linen.flow.flow_values import Function, Symbol
 from ...linen.flow.flow_versions import bare
+from ...linen.flow.spec_makers import TREE_MAPS, makes_specs
 from ...source import SourceFile
 from . import leaf_order
 from .rewrite import Rewrite, Unsupported
@@ -40,7 +41,8 @@ def check(form: Rewrite) -> None:
     """Unsupported where the specs of the component's variables go to something that is not a whole tree's."""
     for node in _by_hand(form):
         raise Unsupported(node, "specs that are written down in dictionaries, as Linen's params are")
-    makers = [call for call in form.flow.uses.calls(MAKERS) if any(_tracked(form, given) for given in call.args)]
+    calls = [*form.flow.uses.calls(MAKERS), *filter(lambda c: makes_specs(form.flow, c), form.flow.uses.calls(TREE_MAPS))]
+    makers = [call for call in calls if any(_tracked(form, given) for given in call.args)]
     if makers:
         _Specs(form).check(makers)
 
