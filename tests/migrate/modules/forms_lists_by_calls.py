@@ -130,6 +130,23 @@ class Gates(nn.Module):
         return x
 
 
+class Stages(nn.Module):
+    widths: Sequence[int]
+    depth: int = 2
+
+    def setup(self):
+        self.stages = [[nn.Dense(w) for _ in range(self.depth)] for w in self.widths]
+        self.downs = [nn.Dense(w * 2) for w in self.widths[:-1]]
+
+    def __call__(self, x):
+        for i, stage in enumerate(self.stages):
+            for block in stage:
+                x = nn.relu(block(x))
+            if i < len(self.downs):
+                x = self.downs[i](x)
+        return x
+
+
 class Positive(nn.Module):
     width: int
     use_bias: bool = True
@@ -202,6 +219,7 @@ CASES = [
         "OneMoreLayer",
         "Popped",
         "Gates",
+        "Stages",
         "Convex",
         "ConvexOfSums",
     )
