@@ -147,6 +147,22 @@ class Stages(nn.Module):
         return x
 
 
+class CompactPopped(nn.Module):
+    widths: Sequence[int]
+
+    @nn.compact
+    def __call__(self, x):
+        down = [nn.Dense(w) for w in self.widths]
+        up = [nn.Dense(w) for w in self.widths[::-1]]
+        kept = []
+        for layer in down:
+            x = nn.relu(layer(x))
+            kept.append(x)
+        for layer in up:
+            x = layer(jnp.concatenate([x, kept.pop()], -1))
+        return x
+
+
 class Positive(nn.Module):
     width: int
     use_bias: bool = True
@@ -220,6 +236,7 @@ CASES = [
         "Popped",
         "Gates",
         "Stages",
+        "CompactPopped",
         "Convex",
         "ConvexOfSums",
     )
