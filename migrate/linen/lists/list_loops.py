@@ -27,6 +27,7 @@ from ..values.sites import (
     Module,
     Repeated,
     Site,
+    SizeStep,
     Unmigratable,
     steps_of,
 )
@@ -58,6 +59,7 @@ class Followed:
         """What the loop reads must mean the same where it stands."""
         steps = [*before, self.step]
         lost = (needed_by(steps) - defined_in([*steps, *self.tail])) & defined_in(self.between)
+        lost |= _lists_of(steps, new=False) & _lists_of(self.between, new=True)
         if lost:
             reason = f"the sizes of a list of modules depend on `{min(lost)}`, which is set after the list is made"
             raise Unmigratable("NNX110", reason, self.step.node.iter)
@@ -153,6 +155,12 @@ def followed(
     hidden = hidden_by(run, node, env).union(*(loop.hidden for loop in loops))
     step = For(node, joined[0], joined[1], block, env.source, counter, hidden=hidden)
     return Followed(tuple(loops), step, names, None if here else last + 1 - len(loops), after, made, tuple(tail))
+
+
+def _lists_of(steps: Sequence[Any], new: bool) -> frozenset[str]:
+    """The lists of sizes that steps begin, or go on with."""
+    found = [s for s in steps_of(Block(list(steps))) if isinstance(s, SizeStep)]
+    return frozenset(s.variable for s in found if (s.kind == "new") == new)
 
 
 def _tail(loops: Sequence[For]) -> list[Any] | None:

@@ -244,7 +244,8 @@ def _unfit(text: ClassText, site: Site) -> str:
     node, source, why = first_calls.in_method(text.run, called)
     own = [call for call, _, env in called.calls if env.source is source]
     why = why or first_calls.why_not_by_default(text.run, node, source, calls=own)
-    if why and (IN_TURN in site.renders or UNSIZED in site.renders):  # of passes that only an example tells
+    listed = site.in_setup and bool(site.loops)
+    if why and (listed or IN_TURN in site.renders or UNSIZED in site.renders):  # of passes that only an example tells
         shown = functools.partial(_is_shown, text, site)
         if not first_calls.why_not_by_default(text.run, node, source, shown):
             site.renders[TYPED] = True

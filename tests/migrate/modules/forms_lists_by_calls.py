@@ -130,6 +130,39 @@ class Gates(nn.Module):
         return x
 
 
+class Stages(nn.Module):
+    widths: Sequence[int]
+    depth: int = 2
+
+    def setup(self):
+        self.stages = [[nn.Dense(w) for _ in range(self.depth)] for w in self.widths]
+        self.downs = [nn.Dense(w * 2) for w in self.widths[:-1]]
+
+    def __call__(self, x):
+        for i, stage in enumerate(self.stages):
+            for block in stage:
+                x = nn.relu(block(x))
+            if i < len(self.downs):
+                x = self.downs[i](x)
+        return x
+
+
+class CompactPopped(nn.Module):
+    widths: Sequence[int]
+
+    @nn.compact
+    def __call__(self, x):
+        down = [nn.Dense(w) for w in self.widths]
+        up = [nn.Dense(w) for w in self.widths[::-1]]
+        kept = []
+        for layer in down:
+            x = nn.relu(layer(x))
+            kept.append(x)
+        for layer in up:
+            x = layer(jnp.concatenate([x, kept.pop()], -1))
+        return x
+
+
 class Positive(nn.Module):
     width: int
     use_bias: bool = True
@@ -202,6 +235,8 @@ CASES = [
         "OneMoreLayer",
         "Popped",
         "Gates",
+        "Stages",
+        "CompactPopped",
         "Convex",
         "ConvexOfSums",
     )

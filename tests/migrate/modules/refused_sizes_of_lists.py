@@ -209,4 +209,34 @@ class M(nn.Module):
     return nn.Dense(3)(jnp.concatenate(parts, axis=-1))
 """,
     ),
+    "items that are called by a flag of the call": (
+        "NNX114",
+        """class M(nn.Module):
+  widths: tuple
+  def setup(self):
+    self.layers = [nn.Dense(w) for w in self.widths]
+    self.downs = [nn.Dense(w * 2) for w in self.widths[:-1]]
+  def __call__(self, x, train=False):
+    for i, layer in enumerate(self.layers):
+      x = nn.relu(layer(x))
+      if train and i < len(self.downs):
+        x = self.downs[i](x)
+    return x
+""",
+    ),
+    "items that are called by what an array holds": (
+        "NNX114",
+        """class M(nn.Module):
+  widths: tuple
+  def setup(self):
+    self.layers = [nn.Dense(w) for w in self.widths]
+    self.downs = [nn.Dense(w * 2) for w in self.widths[:-1]]
+  def __call__(self, x):
+    for i, layer in enumerate(self.layers):
+      x = nn.relu(layer(x))
+      if x.mean() > 0 and i < len(self.downs):
+        x = self.downs[i](x)
+    return x
+""",
+    ),
 }
