@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from ...context import FileContext
 from ...source import SourceFile
@@ -25,11 +25,13 @@ def sharded_arguments(ctx: FileContext, call: ast.Call) -> Iterator[tuple[ast.ex
     """Arguments of a call of a jitted function that are made under a mesh, each with the sharding it is asked for there, in
     words that mean the same at the call.
     """
-    jitted = _jit_of(ctx, call.func)
+    jitted, given = _jit_of(ctx, call.func), dict[str, ast.expr]()
+    if jitted is None:
+        jitted, given = _returned_jit(ctx, call.func)
     if jitted is None or any(isinstance(a, ast.Starred) for a in call.args):
         return
     for index, value in enumerate(call.args):
-        spec = _spec(ctx, jitted, index)
+        spec = _spec(ctx, jitted, index, given)
         if spec is None or not _may_shard(ctx, spec) or not _means_the_same(ctx, spec, call):
             continue
         if _is_made(ctx, value, _DEPTH):
@@ -60,8 +62,29 @@ def _jit_of(ctx: FileContext, function: ast.expr) -> ast.Call | None:
     return made if isinstance(made, ast.Call) and today(ctx, made.func) in JITS else None
 
 
-def _spec(ctx: FileContext, jitted: ast.Call, index: int) -> ast.expr | None:
-    """What the argument at a position is asked to be sharded as."""
+def _returned_jit(ctx: FileContext, function: ast.expr) -> tuple[ast.Call | None, dict[str, ast.expr]]:
+    """What `make_step(mesh, shardings)` returns, of a function of the file, with what its parameters are given there."""
+    bound = _bound(ctx.source, function) if isinstance(function, ast.Name) else []
+    made = bound[0] if len(bound) == 1 else None
+    makers = [f for home, f in _functions(ctx, made.func) if home is ctx.source] if isinstance(made, ast.Call) else []
+    if len(makers) != 1 or not isinstance(made, ast.Call):
+        return None, {}
+    results = [n.value for n in subtree(makers[0]) if isinstance(n, ast.Return) and ctx.source.function_of(n) is makers[0]]
+    jitted = _jit_of(ctx, results[0]) if len(results) == 1 and results[0] is not None else None
+    names = [a.arg for a in (*makers[0].args.posonlyargs, *makers[0].args.args)]
+    if any(isinstance(a, ast.Starred) for a in made.args) or any(len(_stores(ctx, makers[0], n)) > 1 for n in names):
+        return None, {}
+    given = dict(zip(names, made.args, strict=False)) | {k.arg: k.value for k in made.keywords if k.arg in names}
+    return jitted, {name: value for name, value in given.items() if name is not None}
+
+
+def _stores(ctx: FileContext, function: ast.FunctionDef, name: str) -> list[ast.AST]:
+    names = ctx.source.names
+    return [b for b in names.binders(name) if names.bound_by(b) is function]
+
+
+def _spec(ctx: FileContext, jitted: ast.Call, index: int, given: Mapping[str, ast.expr]) -> ast.expr | None:
+    """What the argument at a position is asked to be sharded as. `given`: what names of the function that made it are."""
     keywords = {k.arg: k.value for k in jitted.keywords}
     if None in keywords or "static_argnames" in keywords:
         return None
@@ -73,8 +96,11 @@ def _spec(ctx: FileContext, jitted: ast.Call, index: int) -> ast.expr | None:
         tree = jitted.args[1]
     if isinstance(tree, ast.Tuple | ast.List):
         position = index - sum(s < index for s in static)
-        starred = any(isinstance(e, ast.Starred) for e in tree.elts)
-        return tree.elts[position] if position < len(tree.elts) and not starred else None
+        if position >= len(tree.elts) or any(isinstance(e, ast.Starred) for e in tree.elts):
+            return None
+        one = tree.elts[position]
+        return given.get(one.id, one) if isinstance(one, ast.Name) else one
+    tree = given.get(tree.id, tree) if isinstance(tree, ast.Name) else tree
     return tree if tree is not None and _is_one(ctx, tree) else None
 
 

@@ -124,6 +124,25 @@ def main():
     with mesh:
         return evaluate()
 """,
+    "a step that a function returns": """def make_step(layout, k=2.0):
+    @partial(jax.jit, in_shardings=(None, layout))
+    def step(w, batch):
+        return w + batch["x"].sum() * k
+
+    return step
+
+
+def make_sum(f, layout):
+    return jax.jit(f, in_shardings=layout)
+
+
+def main():
+    by = NamedSharding(mesh, P("data"))
+    step, total = make_step(by), make_sum(lambda x: x.sum(), layout=by)
+    other = make_sum(lambda x: x.sum(), by)
+    with mesh:
+        return step(1.0, made(3)), other(jnp.ones((8, 2)))
+""",
     "a state": """class MLP(nn.Module):
     @nn.compact
     def __call__(self, x):
@@ -222,7 +241,7 @@ def test_what_is_left(name: str) -> None:
 
 def test_names_that_mean_something_else_at_the_call_are_not_said_there() -> None:
     program = """def make(mesh):
-    layout = NamedSharding(mesh, P("data"))
+    layout = NamedSharding(mesh, P("data"))  # the function's own
     return jax.jit(double, in_shardings=layout)
 
 
