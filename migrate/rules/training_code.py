@@ -238,7 +238,7 @@ class Model(nn.Module):
 model = Model()
 x, y = jnp.arange(8.0).reshape(2, 4), jnp.ones((2, 3))
 params = model.init(jax.random.key(0), x)['params']
-params = {**params, 'Dense_0': {**params['Dense_0'], 'bias': y[0]}}
+start = params = {**params, 'Dense_0': {**params['Dense_0'], 'bias': y[0]}}
 tx = optax.sgd(0.1)
 opt_state = tx.init(params)
 losses = []
@@ -247,6 +247,7 @@ for _ in range(3):
     updates, opt_state = tx.update(grads, opt_state)
     params = optax.apply_updates(params, updates)
     losses.append(float(loss))
+moved = jnp.abs(params['Dense_0']['kernel'] - start['Dense_0']['kernel']).max()
 """,
                 after="""\
 import jax
@@ -267,7 +268,7 @@ class Model(nnx.Module):
 model = linen_parity.Functional(Model, sizes=lambda x, *_, **__: {'in_features': x.shape[-1]})
 x, y = jnp.arange(8.0).reshape(2, 4), jnp.ones((2, 3))
 params = model.init(jax.random.key(0), x)['params']
-params = {**params, 'Dense_0': {**params['Dense_0'], 'bias': y[0]}}
+start = params = {**params, 'Dense_0': {**params['Dense_0'], 'bias': y[0]}}
 tx = optax.sgd(0.1)
 opt_state = tx.init(params)
 losses = []
@@ -276,6 +277,7 @@ for _ in range(3):
     updates, opt_state = tx.update(grads, opt_state)
     params = optax.apply_updates(params, updates)
     losses.append(float(loss))
+moved = jnp.abs(params['Dense_0']['kernel'] - start['Dense_0']['kernel']).max()
 """,
                 run=_SAME_LOSSES,
             ),

@@ -53,7 +53,8 @@ def result(text: ClassText, site: Site, function: Localized, arguments: Sequence
         return _in_own_words(text, site, body, [(function.source.span(inner), bound[inner.id]) for inner in used])
     put = tuple((function.source.span(i), (_part(bound[i.id]),)) for i in used)
     said = _within(function, node.body)
-    return text.said(dataclasses.replace(said, replaced=(*said.replaced, *put)))
+    needs = said.needs.union(*(one.needs for i in used if isinstance(one := bound[i.id], Localized)))
+    return text.said(dataclasses.replace(said, replaced=(*said.replaced, *put), needs=needs))
 
 
 def _within(said: Localized, node: ast.expr) -> Localized:

@@ -17,7 +17,6 @@ TABLE = {'plain': plain, 'normed': normed}
 LIST = [plain, normed]
 Pair = collections.namedtuple('Pair', ['first', 'second'])
 PAIR = Pair(plain, second=normed)
-bare = lambda x: nn.Dense(4, use_bias=False)(x)
 
 
 class Blocks:
@@ -124,7 +123,6 @@ REFUSED = {
     "a layer in an attribute of a class": ("NNX134", _compact("return Blocks.layer(4)(x)")),
     "functions that an object holds": ("NNX138", _compact("return PAIR.first(x)")),
     "functions of a list, in turn": ("NNX138", _compact("for f in LIST:", "  x = f(x)", "return x")),
-    "a lambda of the file": ("NNX138", _compact("return bare(x)")),
     "functions that a maker gives, in a list": (
         "NNX135",
         "def layer(n):\n  def apply(x):\n    return nn.Dense(n)(x)\n  return apply\n\n\n"

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import jax
+import jax.numpy as jnp
 import pytest
+from flax import nnx
+from nnx_migrate import compat
 
-from .test_later_sizes import migrate
+from .test_later_sizes import both, migrate
 
 HEAD = """class M(nn.Module):
   width: int = 4
@@ -45,10 +49,14 @@ SETUP = """class M(nn.Module):
 
 
 def test_widths_of_passes_do_not_reach_another_list_of_setup() -> None:
+    """The other list's layers are made for what they are called with."""
     loop = "    for p, q in zip(self.a, self.heads):\n      x = p(x)\n      t = t + q(x)\n"
-    text = f"{SETUP}    t = 0\n{loop}    return self.out(t)\n"
-    (plan,) = migrate(text).classes
-    assert (str(plan.outcome), plan.code) == ("bridged", "NNX114"), plan.reason
+    old, new, result = both(f"{SETUP}    t = 0\n{loop}    return self.out(t)\n")
+    (plan,) = result.classes
+    assert str(plan.outcome) == "native", plan.reason
+    x = jnp.ones((2, 5)) / 7
+    variables = old.M().init(jax.random.key(0), x)
+    assert compat.check_equivalence(old.M(), variables, new.M(in_shape=x.shape, rngs=nnx.Rngs(0)), x)
 
 
 @pytest.mark.parametrize("given", ["x", "y"])

@@ -36,7 +36,7 @@ SHARDED = {
     "partitioned_model_for_tests": "NNX602",
     "partitioned_models_of_a_function": "NNX603",
     "batch_sharded_only": "NNX602",
-    "fully_sharded_by_size": "NNX603",
+    "fully_sharded_by_size": "NNX602",
     "mapped_by_hand": "NNX603",
     "rules_in_a_config": "NNX602",
     "statistics_of_a_boxed_variable": "NNX603",
