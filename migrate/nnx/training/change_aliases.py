@@ -146,7 +146,9 @@ def _named_alike(form: Rewrite, symbols: set[Symbol]) -> set[Symbol]:
             if isinstance(value, ast.Name | ast.Subscript | ast.Attribute) or isinstance(node, ast.For):
                 names = [n for target in targets for n in subtree(target) if isinstance(n, ast.Name)]
                 stored = {form.flow.symbol(source, n) for n in names if isinstance(n.ctx, ast.Store)}
-                bases = {s for n in subtree(value) if isinstance(n, ast.Name) and (s := _base(form, n)) is not None}
+                called = {n.func for n in subtree(value) if isinstance(n, ast.Call)}
+                held = (n for n in subtree(value) if isinstance(n, ast.Name) and n not in called)
+                bases = {s for n in held if (s := _base(form, n)) is not None}
                 if not any(isinstance(form.flow.value(n), Tracked) for n in names):
                     pairs.append((stored, bases))
     found = set(symbols)
