@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from ..context import FileContext
-from ..nnx.program.placed_values import is_under_mesh, sharded_arguments
+from ..nnx.program.placed_values import sharded_arguments
 from ..nnx.program.sharding import has_mesh_context, in_traced_function
 from ..rule import Example, Rule
 
@@ -63,7 +63,7 @@ def check(before, after):
 @RULE.register(ast.Call)
 def values(node: ast.AST, ctx: FileContext) -> None:
     assert isinstance(node, ast.Call)
-    if not has_mesh_context(ctx) or not is_under_mesh(ctx, node) or in_traced_function(ctx, node):
+    if not has_mesh_context(ctx) or in_traced_function(ctx, node):
         return
     put = ""
     for value, spec in sharded_arguments(ctx, node):

@@ -1,5 +1,7 @@
 """Arguments that are made eagerly under a mesh, of jitted functions that ask for shardings: where they are, and those.
 
+A function may be called behind the `with mesh:` block, too, with what was made in it.
+
 Reads only; a name counts as made eagerly where any of its bindings is. To put a value where jit would have put it changes
 nothing, so that a doubt is decided for it.
 """
@@ -30,11 +32,12 @@ def sharded_arguments(ctx: FileContext, call: ast.Call) -> Iterator[tuple[ast.ex
         jitted, given = _returned_jit(ctx, call.func)
     if jitted is None or any(isinstance(a, ast.Starred) for a in call.args):
         return
+    under = is_under_mesh(ctx, call)
     for index, value in enumerate(call.args):
         spec = _spec(ctx, jitted, index, given)
         if spec is None or not _may_shard(ctx, spec) or not _means_the_same(ctx, spec, call):
             continue
-        if _is_made(ctx, value, _DEPTH):
+        if (under or isinstance(value, ast.Name)) and _is_made(ctx, value, _DEPTH):
             yield value, spec
 
 
@@ -86,9 +89,10 @@ def _stores(ctx: FileContext, function: ast.FunctionDef, name: str) -> list[ast.
 def _spec(ctx: FileContext, jitted: ast.Call, index: int, given: Mapping[str, ast.expr]) -> ast.expr | None:
     """What the argument at a position is asked to be sharded as. `given`: what names of the function that made it are."""
     keywords = {k.arg: k.value for k in jitted.keywords}
-    if None in keywords or "static_argnames" in keywords:
+    if None in keywords or {"static_argnames", "static_argnums"} <= keywords.keys():
         return None
-    static = _static(keywords.get("static_argnums"))
+    named = keywords.get("static_argnames")
+    static = _static(keywords.get("static_argnums")) if named is None else _static_by_name(ctx, jitted, named)
     if static is None or index in static:
         return None
     tree = keywords.get("in_axis_resources", keywords.get("in_shardings"))
@@ -113,6 +117,22 @@ def _static(node: ast.expr | None) -> frozenset[int] | None:
     return frozenset(numbers) if len(numbers) == len(items) and min(numbers, default=0) >= 0 else None
 
 
+def _static_by_name(ctx: FileContext, jitted: ast.Call, names: ast.expr) -> frozenset[int] | None:
+    """The same for names of parameters, of a function that is in sight."""
+    function: ast.AST | None = jitted.args[0] if jitted.args else None
+    if function is None or today(ctx, function) in JITS:
+        function = ctx.source.parents.get(jitted)  # a decorator
+    elif isinstance(function, ast.Name):
+        bound = _bound(ctx.source, function)
+        function = bound[0] if len(bound) == 1 else None
+    items = names.elts if isinstance(names, ast.Tuple | ast.List) else [names]
+    said = [item.value for item in items if isinstance(item, ast.Constant) and isinstance(item.value, str)]
+    if not isinstance(function, _FUNCTIONS | ast.Lambda) or len(said) != len(items):
+        return None
+    places = [a.arg for a in (*function.args.posonlyargs, *function.args.args)]
+    return frozenset(places.index(name) for name in said) if set(said) <= set(places) else None
+
+
 def _is_one(ctx: FileContext, tree: ast.expr) -> bool:
     """Is it one sharding, which counts for every argument, and no tree of them?"""
     made = _made(ctx, tree)
@@ -124,10 +144,15 @@ _ONE = ("jax.sharding.PartitionSpec", "jax.sharding.NamedSharding")
 
 def _made(ctx: FileContext, node: ast.expr) -> ast.AST:
     """What a name or attribute is assigned, where that is one thing."""
-    bound = _bound(ctx.source, node) if isinstance(node, ast.Name) else []
-    if isinstance(node, ast.Attribute):
-        bound = [*_held(ctx.source, node)]
-    return bound[0] if len(bound) == 1 else node
+    made: ast.AST = node
+    for _ in range(_DEPTH):
+        bound = _bound(ctx.source, made) if isinstance(made, ast.Name) else []
+        if isinstance(made, ast.Attribute):
+            bound = [*_held(ctx.source, made)]
+        if len(bound) != 1:
+            break
+        made = bound[0]
+    return made
 
 
 def _may_shard(ctx: FileContext, spec: ast.expr) -> bool:
@@ -198,11 +223,34 @@ def _is_made(ctx: FileContext, value: ast.AST, depth: int) -> bool:
         return any(_is_made(ctx, v, depth) for v in value.elts)
     if isinstance(value, ast.DictComp):
         return _is_made(ctx, value.value, depth)
+    if isinstance(value, ast.ListComp | ast.GeneratorExp):
+        return _is_made(ctx, value.elt, depth)
+    if isinstance(value, ast.arg):
+        return any(_is_made(ctx, given, depth - 1) for given in _given(ctx, value))
     if isinstance(value, ast.BinOp):
         return _is_made(ctx, value.left, depth) or _is_made(ctx, value.right, depth)
     if isinstance(value, ast.IfExp):
         return _is_made(ctx, value.body, depth) or _is_made(ctx, value.orelse, depth)
     return isinstance(value, ast.Subscript) and _is_made(ctx, value.value, depth)
+
+
+def _given(ctx: FileContext, parameter: ast.arg) -> Iterator[ast.expr]:
+    """What the calls under a mesh, in the same file, give a parameter of a function."""
+    function = next((a for a in ctx.source.ancestors(parameter) if isinstance(a, _FUNCTIONS | ast.Lambda)), None)
+    if not isinstance(function, _FUNCTIONS):
+        return
+    names = [a.arg for a in (*function.args.posonlyargs, *function.args.args)]
+    for call in ctx.source.by_kind.get(ast.Call, ()):
+        assert isinstance(call, ast.Call)
+        called = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+        if called != function.name or not is_under_mesh(ctx, call):
+            continue
+        if not any(other is function for _, other in _functions(ctx, call.func)):
+            continue
+        yield from (keyword.value for keyword in call.keywords if keyword.arg == parameter.arg)
+        place = names.index(parameter.arg) - isinstance(call.func, ast.Attribute) if parameter.arg in names else len(names)
+        if 0 <= place < len(call.args) and not any(isinstance(a, ast.Starred) for a in call.args):
+            yield call.args[place]
 
 
 _METHODS = ("reshape", "astype", "transpose")

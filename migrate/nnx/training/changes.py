@@ -17,7 +17,7 @@ from ...linen.flow import flow_changes
 from ...linen.flow.flow_changes import Change
 from ...linen.flow.flow_values import Symbol, Value, Variables, is_params
 from ...trees import subtree
-from . import masks, trees
+from . import change_aliases, masks, trees
 from .rewrite import Rewrite, Unsupported
 
 if TYPE_CHECKING:
@@ -63,6 +63,7 @@ def check(form: Rewrite) -> None:
             raise Unsupported(change.statement, "variables with axes that are changed by their names")
         if not all(isinstance(key, ast.Constant | ast.Name) for key in change.keys):
             raise Unsupported(change.statement, "params that are changed under a computed name")
+    change_aliases.check(form, find(form))
 
 
 def write(form: _Native) -> None:
@@ -73,6 +74,8 @@ def write(form: _Native) -> None:
                 load, end = _load(form, change)
                 form.replace(change.statement, load, change.value, end)
             continue
+        if form.fields and isinstance(change.tree, ast.Attribute):
+            raise Unsupported(change.statement, "params that are changed in place where other fields may hold them")
         load, end = _load(form, change)
         model = form.model_of(change.tree)
         whole = f"{form.context(change.statement).parity('linen_params')}({model})"

@@ -16,7 +16,7 @@ from ...edits import Part
 from ...linen.flow import flow_changes
 from ...linen.flow.flow_values import Collection, Items, OptState, Record, State, Value, Variables, is_params
 from ...linen.flow.self_names import SelfName
-from . import changes, functional_kinds, linen_trees, loaded
+from . import change_aliases, changes, functional_kinds, linen_trees, loaded
 from .rewrite import Unsupported
 
 if TYPE_CHECKING:
@@ -105,6 +105,7 @@ def changed(form: _Functional, node: ast.AST, value: Value) -> bool:
         like = flow_changes.roots(form.flow, change.value)[:1]
         if not like or not isinstance(change.statement, ast.Assign):
             raise Unsupported(node, "params that are made of others")
+        change_aliases.check_trees(form, change)
         parts = _taken(form, like[0], change.value)
         form.replace(change.value, *parts)
     elif changes.reads(form, node) and changes.is_whole(form, node):

@@ -80,6 +80,52 @@ def loop(f):
     with mesh:
         return f(3, jnp.ones((8, 4)), jnp.ones(()))
 """,
+    "static arguments by name": """@partial(jax.jit, static_argnames=("n",), in_shardings=(by_rows,))
+def g(n, x):
+    return x * n
+
+
+def main():
+    f = jax.jit(lambda x, n: x * n, static_argnames="n", in_shardings=(by_rows,))
+    with mesh:
+        return f(jnp.ones((8, 4)), 2), g(3, jnp.ones((8, 4)))
+""",
+    "behind the block": """def main():
+    rows = by_rows
+    f = jax.jit(double, in_shardings=rows)
+    with mesh:
+        x = jnp.ones((8, 2))
+    return f(x)
+""",
+    "a list": """def main():
+    f = jax.jit(double, in_shardings=by_rows)
+    with mesh:
+        parts = [jnp.ones((8, n)) for n in (1, 2)]
+        return [f(part) for part in parts], f(parts[0])
+""",
+    "a parameter": """f = jax.jit(double, in_shardings=by_rows)
+
+
+def twice(x):
+    return f(x) + 1
+
+
+class Runner:
+    def __init__(self):
+        self.f = jax.jit(double, in_shardings=by_rows)
+
+    def run(self, x):
+        return self.f(x)
+
+    def all(self):
+        return self.run(jnp.ones((8, 2)))
+
+
+def main():
+    outside = twice(jnp.ones((8, 2)))
+    with mesh:
+        return outside, twice(x=jnp.ones((8, 3))), Runner().all()
+""",
     "a decorator": """@partial(jax.jit, in_shardings=(NamedSharding(mesh, P(None, "model")), NamedSharding(mesh, P())))
 def f(x, y):
     return x @ y
