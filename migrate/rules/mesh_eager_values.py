@@ -60,13 +60,18 @@ def check(before, after):
 )
 
 
+_SHARDS = frozenset({"in_shardings", "in_axis_resources", "pjit"})  # one of which a file says that jits with shardings
+
+
 @RULE.register(ast.Call)
 def values(node: ast.AST, ctx: FileContext) -> None:
     assert isinstance(node, ast.Call)
-    if not has_mesh_context(ctx) or in_traced_function(ctx, node):
+    if _SHARDS.isdisjoint(ctx.source.words) or not has_mesh_context(ctx):
         return
-    put = ""
-    for value, spec in sharded_arguments(ctx, node):
-        put = put or ctx.name("jax.device_put")
+    found = list(sharded_arguments(ctx, node))
+    if not found or in_traced_function(ctx, node):
+        return
+    put = ctx.name("jax.device_put")
+    for value, spec in found:
         ctx.insert(ctx.span(value).start, f"{put}(", code=RULE.code)
         ctx.insert(ctx.span(value).end, f", {ctx.text(spec)})", code=RULE.code)
