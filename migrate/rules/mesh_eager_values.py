@@ -60,13 +60,10 @@ def check(before, after):
 )
 
 
-_SHARDS = frozenset({"in_shardings", "in_axis_resources", "pjit"})  # one of which a file says that jits with shardings
-
-
-@RULE.register(ast.Call)
+@RULE.register(ast.Call, words=frozenset({"in_shardings", "in_axis_resources", "pjit"}))  # what jits with shardings
 def values(node: ast.AST, ctx: FileContext) -> None:
     assert isinstance(node, ast.Call)
-    if _SHARDS.isdisjoint(ctx.source.words) or not has_mesh_context(ctx):
+    if not has_mesh_context(ctx):
         return
     found = list(sharded_arguments(ctx, node))
     if not found or in_traced_function(ctx, node):
