@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ...catalog.tree_functions import TREE_MAPS
 from ..lifted.lifting import lift_method
 from ..shapes import shapes
 from ..values.apart import run_apart
 from ..values.arguments import Arguments, defaults_of, function_env, parameters_of
 from ..values.sites import Abs, Function, Table, Unmigratable
 from ..values.values import Array, Global, Tup, Unknown, Value
-
-TREE_MAPS = frozenset({"jax.tree.map", "jax.tree_map", "jax.tree_util.tree_map"})
 
 
 def over_items(run: Any, arguments: Arguments) -> Abs | None:

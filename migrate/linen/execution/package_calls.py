@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...catalog import layers
+from ...catalog.tree_functions import TREE_MAPS
 from ..lifted import mapped_modules
 from ..lifted.higher_order import HIGHER_ORDER, TRANSPARENT, makes_function, run_functions, uses_modules
 from ..lists import grown_widths
@@ -28,7 +29,7 @@ from ..values.scalars import beside_text, gives_count, whole_arguments
 from ..values.sites import Abs, Factory, Function, Module, Repeated, SelfModule, Static, Unmigratable
 from ..values.unpacking import dict_call
 from ..values.values import Array, Const, Global, Int, Shape, SomeNumber, Tup, Unknown, Value
-from .mapped_items import TREE_MAPS, over_items, over_tree
+from .mapped_items import over_items, over_tree
 from .type_tests import attribute_test, check_asked, check_kind_named, instance_test, refuse_shared, side_test
 
 _CONSTRAINTS = frozenset({"with_sharding_constraint", "with_logical_constraint"})

@@ -6,6 +6,7 @@ import ast
 import dataclasses
 from typing import TypeGuard
 
+from ...catalog.tree_functions import TREE_MAPS
 from ...frozen import frozen
 from ..values.records import RecordClass
 
@@ -247,9 +248,7 @@ SAME_TREE = {
     "jax.device_put": 0,
     "jax.device_get": 0,
     "jax.block_until_ready": 0,
-    "jax.tree.map": 1,
-    "jax.tree_map": 1,
-    "jax.tree_util.tree_map": 1,
+    **dict.fromkeys(TREE_MAPS, 1),
     "jax.lax.pmean": 0,
     "jax.lax.psum": 0,
     "jax.lax.stop_gradient": 0,
@@ -259,7 +258,7 @@ SAME_TREE = {
 
 # Those of them that may change the leaves.
 MAPS = {
-    *("jax.tree.map", "jax.tree_map", "jax.tree_util.tree_map", "jax.lax.pmean", "jax.lax.psum"),
+    *(*TREE_MAPS, "jax.lax.pmean", "jax.lax.psum"),
     *("optax.incremental_update", "optax.periodic_update"),
 }
 

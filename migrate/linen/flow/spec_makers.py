@@ -5,13 +5,13 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from ...catalog.tree_functions import TREE_MAPS
 from ...trees import subtree
 from .flow_values import Function
 
 if TYPE_CHECKING:
     from .flow import Flow
 
-TREE_MAPS = frozenset({"jax.tree.map", "jax.tree_map", "jax.tree_util.tree_map"})
 _SHARDINGS = frozenset(
     {
         *("jax.sharding.NamedSharding", "jax.sharding.PartitionSpec", "jax.sharding.SingleDeviceSharding"),
@@ -50,4 +50,4 @@ def _is_sharding(flow: Flow, node: ast.expr, depth: int) -> bool:
     return False
 
 
-__all__ = ["TREE_MAPS", "makes_specs"]
+__all__ = ["makes_specs"]

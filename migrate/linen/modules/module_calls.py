@@ -48,6 +48,7 @@ from ..values.values import Array, Const, Global, Int, Lead, NeedsRank, Shape, S
 from . import foreign, handed_keywords, layer_calls, own_methods, scanned_carries
 from .applied import REFUSED_METHODS, apply_layer
 from .given_functions import PartialFunction, call_function
+from .rank_readers import reads_rank
 
 _CONVOLUTIONS = frozenset({"flax.linen.Conv", "flax.linen.ConvTranspose", "flax.linen.ConvLocal"})
 # Constructor parameters that are one integer, whatever their annotation says; the rest may be a tuple or None.
@@ -254,7 +255,7 @@ def layer_output(run: Any, site: Site, record: CallRecord, method: str = "__call
     if site.target in _CONVOLUTIONS:
         args |= {key: layers.Arg((), Unknown(f"`{key}` may be in a mapping")) for key in site.renders.get("open", ())}
         window = site.bound.get("kernel_size")
-        unsaid = window is not None and isinstance(window.abs.value, Static)
+        unsaid = window is not None and (isinstance(window.abs.value, Static) or reads_rank(site))
         assume_rank(run, args.get("kernel_size"), record.args[0] if record.args else None, unsaid)
     try:
         if method != "__call__":

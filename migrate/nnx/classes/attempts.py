@@ -150,7 +150,9 @@ def _text(
         analyser.done.pop(name, None)  # a class that it asked for its width cannot say it
         run = analyser.execution(name)
     text = ClassText(run, analyser, plan.classes, references)
+    rank_checks.ask(text)
     try:
+        rank_checks.refuse_empty(text)
         text.prepare()
     except Unmigratable as error:
         error.wanted_ranks = error.wanted_ranks or run.wanted_ranks()

@@ -9,9 +9,10 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from ...linen.modules.rank_readers import reads_rank
 from ...linen.values.dims import Dim
 from ...linen.values.sites import Site, Unmigratable
-from ...linen.values.values import Array, Shape
+from ...linen.values.values import Array, Shape, Tup
 
 if TYPE_CHECKING:
     from ...edits import Parts
@@ -43,6 +44,26 @@ def lines(text: ClassText) -> list[Parts]:
 def checked(text: ClassText, argument: str) -> bool:
     """Is the constructor given more of the argument's shape than its last size, so that it can count the dimensions?"""
     return any(name == argument and index == "shape" for _, name, index in text.added())
+
+
+def ask(text: ClassText) -> None:
+    """Where a guessed rank decides what layers are given, the constructor is given whole shapes, and counts the dimensions.
+
+    `kernel = (3,) * (x.ndim - 2)` of another rank is another layer, whose weights may fit all the same.
+    """
+    ranks = {a: r for a, r in guessed(text.analyser, text.model.qualname).items() if a in text.run.arguments}
+    if not ranks or not any(reads_rank(site) for one in text.run.sites for site in (one, *one.alternatives)):
+        return
+    for argument in ranks:
+        text.used.setdefault(argument, set()).add("shape")
+
+
+def refuse_empty(text: ClassText) -> None:
+    """Raises Unmigratable for a guess of a rank with which a convolution has no window left: it is not what is meant."""
+    for site in text.run.sites if guessed(text.analyser, text.model.qualname) else ():
+        window = site.bound.get("kernel_size") if site.kind == "layer" else None
+        if window is not None and isinstance(window.abs.value, Tup) and not window.abs.value.items:
+            raise Unmigratable("NNX113", "`kernel_size` is known only when the module is called", site.node)
 
 
 def refuse_unknown(text: ClassText, site: Site, argument: str, shape: Shape) -> None:
@@ -96,4 +117,4 @@ def _leaves_features_out(text: ClassText) -> bool:
     )
 
 
-__all__ = ["checked", "guessed", "is_poor", "lines", "refuse_unknown"]
+__all__ = ["ask", "checked", "guessed", "is_poor", "lines", "refuse_empty", "refuse_unknown"]

@@ -11,12 +11,12 @@ import weakref
 from collections.abc import Iterator
 
 from ...catalog.early_nnx import ANSWERS, LAYER_VARIABLES, RENAMED, SHARDING_KEYWORDS, VARIABLE_TYPES
+from ...catalog.tree_functions import TREE_MAPS
 from ...context import FileContext
 from ...source import SourceFile
 from ...trees import subtree
 
 _MODULE_BASES = frozenset({"flax.nnx.Module", "flax.nnx.Object", "flax.nnx.Pytree", "flax.nnx.GraphNode"})
-_TREE_MAPS = frozenset({"jax.tree.map", "jax.tree_map", "jax.tree_util.tree_map"})
 _DEPTH = 10
 _LAYER_NAMES = (
     "Linear LinearGeneral Conv ConvTranspose Embed Einsum LayerNorm RMSNorm GroupNorm BatchNorm InstanceNorm Dropout "
@@ -120,7 +120,7 @@ class Types:
             return made
         if name in ANSWERS:
             return Kind(ANSWERS[name])
-        if name in _TREE_MAPS and len(node.args) > 1:
+        if name in TREE_MAPS and len(node.args) > 1:
             return self.kind(node.args[1], depth + 1)
         if name in ("flax.nnx.data", "jax.device_put", "jax.lax.with_sharding_constraint") and node.args:
             return self.kind(node.args[0], depth + 1)

@@ -12,13 +12,13 @@ import ast
 import weakref
 from collections.abc import Iterator, Mapping
 
+from ...catalog.tree_functions import TREE_MAPS
 from ...context import FileContext
 from ...source import SourceFile
 from ...trees import subtree
 from .sharding import JITS, PARTIALS, PJIT, mesh_items, mixes_none, today
 
 _MAKERS = ("jax.numpy.", "jax.random.", "jax.nn.")
-_TREE_MAPS = frozenset({"jax.tree.map", "jax.tree_util.tree_map", "jax.tree_map"})
 _DEPTH = 4  # functions that are followed for what they return
 _FUNCTIONS = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -208,7 +208,7 @@ def _is_made(ctx: FileContext, value: ast.AST, depth: int) -> bool:
         method = value.func.attr if isinstance(value.func, ast.Attribute) else ""
         if name.startswith(_MAKERS) or (method in _INITIAL and _jit_of(ctx, value.func) is None):
             return True
-        if name in _TREE_MAPS and value.args:
+        if name in TREE_MAPS and value.args:
             return (today(ctx, value.args[0]) or "").startswith(_MAKERS) or any(
                 _is_made(ctx, a, depth - 1) for a in value.args[1:]
             )
@@ -334,14 +334,15 @@ def _value_of(source: SourceFile, binder: ast.AST) -> ast.AST:
 
 
 def _held(source: SourceFile, attribute: ast.Attribute) -> Iterator[ast.AST]:
-    """The values that an attribute of `self` is assigned in its class."""
+    """The values that an attribute of `self` is assigned in its class, or in the class's own body."""
     owner = _class_of(source, attribute)
     if not (isinstance(attribute.value, ast.Name) and attribute.value.id == "self" and owner is not None):
         return
     for node in subtree(owner):
         if isinstance(node, ast.Assign):
             for target in node.targets:
-                if isinstance(target, ast.Attribute) and target.attr == attribute.attr:
+                own = isinstance(target, ast.Name) and target.id == attribute.attr and source.parents[node] is owner
+                if own or (isinstance(target, ast.Attribute) and target.attr == attribute.attr):
                     yield node.value
 
 

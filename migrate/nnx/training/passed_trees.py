@@ -6,6 +6,7 @@ import ast
 import dataclasses
 from collections.abc import Iterator
 
+from ...catalog.tree_functions import TREE_MAPS
 from ...context import FileContext
 from ...linen.flow import flow_classes, flow_control, flow_gradients, flow_records
 from ...linen.flow.flow import Flow
@@ -37,7 +38,7 @@ from .rewrite import Rewrite, Unsupported
 
 _PREFIXES = ("jax.", "optax.", "chex.", "copy.", "flax.jax_utils.", "flax.linen.get_", "flax.linen.unbox")
 _BUILTINS = {"print", "type", "id"}
-_TREE_MAPS = {"jax.tree.map", "jax.tree_util.tree_map", "jax.tree_map", "jax.tree.reduce", "jax.tree_util.tree_reduce"}
+_TREE_MAPS = TREE_MAPS | {"jax.tree.reduce", "jax.tree_util.tree_reduce"}
 _AVERAGES = {"optax.incremental_update", "optax.periodic_update", "optax.apply_updates"}
 # Functions that go by paths, or by the order of leaves.
 _BY_STRUCTURE = ("with_path", "structure", "unflatten", "transpose", "keystr")

@@ -12,9 +12,10 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NoReturn
 
+from ...catalog.tree_functions import TREE_MAPS
 from ...linen.flow.flow_values import Function, Symbol
 from ...linen.flow.flow_versions import bare
-from ...linen.flow.spec_makers import TREE_MAPS, makes_specs
+from ...linen.flow.spec_makers import makes_specs
 from ...source import SourceFile
 from . import leaf_order
 from .rewrite import Rewrite, Unsupported
@@ -29,7 +30,6 @@ _ENDS = {
     *("jax.jit", "jax.experimental.pjit.pjit", "jax.device_put", "jax.lax.with_sharding_constraint", "functools.partial"),
     *("jax.experimental.shard_map.shard_map", "jax.shard_map", "flax.linen.with_sharding_constraint"),
 }
-_MAPS = {"jax.tree.map", "jax.tree_map", "jax.tree_util.tree_map"}
 _STATE = ("params", "opt_state", "replace", "step", "apply_gradients")
 _COLLECTIONS = ("params", "batch_stats", "cache")
 _WEIGHTS = ("kernel", "bias", "scale", "embedding")
@@ -166,7 +166,7 @@ class _Specs:
             return True
         if name in leaf_order.LEAVES:
             return leaf_order.orderless(self.form, call) or self._refuse(node)
-        if name in _MAPS:
+        if name in TREE_MAPS:
             return child not in call.args[:2]
         copied = isinstance(call.func, ast.Attribute) and call.func.attr == "replace" and not name
         if not copied and not name.startswith(_ON):

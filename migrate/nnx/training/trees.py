@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from ...catalog.tree_functions import TREE_MAPS
 from ...linen.flow.flow_values import (
     RESTORES,
     SAVES,
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from .native import _Native
 
 # Functions of trees that make a new one, of the same structure.
-_MAPS = {"jax.tree.map", "jax.tree_map", "jax.tree_util.tree_map", "jax.tree_util.tree_multimap", "jax.tree_multimap"}
+_MAPS = TREE_MAPS | {"jax.tree_util.tree_multimap", "jax.tree_multimap"}
 # Reductions of a tree: their results hold nothing that the optimizer changes later.
 REDUCTIONS = {
     "jax.tree.leaves",

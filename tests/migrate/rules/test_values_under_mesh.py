@@ -136,6 +136,24 @@ def main():
         key = jax.random.key(0)
         return f(jax.random.normal(key, (8, 4)), jnp.ones((4, 2)))
 """,
+    "an attribute of the class": """class Trainer:
+    rows = NamedSharding(mesh, P("data"))
+
+    def __init__(self):
+        self.step = jax.jit(lambda w, b: w + b.sum(), in_shardings=(None, self.rows), donate_argnums=(0,))
+
+    def fit(self):
+        w = jnp.zeros(())
+        for key in jax.random.split(jax.random.key(0), 2):
+            batch = jax.random.normal(key, (8, 3))
+            w = self.step(w, batch)
+        return w
+
+
+def main():
+    with mesh:
+        return Trainer().fit()
+""",
     "attributes": """class Trainer:
     def __init__(self, mesh):
         self.mesh = mesh

@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import functools
-import json
-import os
 import re
-import subprocess
-import sys
 import tempfile
 from pathlib import Path
 
@@ -16,6 +12,8 @@ from nnx_migrate.migrate.context import Options
 from nnx_migrate.migrate.diagnostics import Severity
 from nnx_migrate.migrate.pipeline import migrate_project
 from nnx_migrate.migrate.source import SourceFile
+
+from .printed import printed
 
 HERE = Path(__file__).parent
 NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e-?\d+)?")
@@ -101,16 +99,8 @@ def outcomes(part: int) -> dict[str, tuple[list[str], list[tuple[str, ...]]]]:
                 folders.append(str(folder))
                 for name, text in side.items():
                     (folder / name).write_text(text)
-        done = subprocess.run(
-            [sys.executable, str(HERE / "run_files.py"), *folders],
-            capture_output=True,
-            text=True,
-            timeout=900,
-            env={**os.environ, "JAX_PLATFORMS": "cpu"},
-        )
-        assert done.returncode == 0, done.stderr[-3000:]
-        printed = json.loads(done.stdout.splitlines()[-1].removeprefix("RESULT"))
-    return {p: ([printed[f] for f in folders[3 * i : 3 * i + 3]], found[p]) for i, p in enumerate(chosen)}
+        output = printed(folders)
+    return {p: ([output[f] for f in folders[3 * i : 3 * i + 3]], found[p]) for i, p in enumerate(chosen)}
 
 
 @pytest.mark.parametrize(

@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import functools
-import json
-import os
 import re
-import subprocess
-import sys
 import tempfile
 from pathlib import Path
 
@@ -15,6 +11,8 @@ import pytest
 from nnx_migrate.migrate.context import Options
 from nnx_migrate.migrate.pipeline import migrate_project
 from nnx_migrate.migrate.source import SourceFile
+
+from .printed import printed
 
 HERE = Path(__file__).parent
 PROGRAMS = HERE / "pretrained"
@@ -52,7 +50,7 @@ def text(name: str) -> str:
 
 
 @functools.cache
-def printed() -> dict[str, list[tuple[str, str]]]:
+def outcomes() -> dict[str, list[tuple[str, str]]]:
     """Of every program what each side prints, and the codes of its form."""
     found: dict[str, list[tuple[str, str]]] = {}
     with tempfile.TemporaryDirectory() as where:
@@ -71,15 +69,7 @@ def printed() -> dict[str, list[tuple[str, str]]]:
                 for path, content in created.items():
                     (folder / path.name).write_text(content)
                 folders[str(folder)] = (name, said)
-        done = subprocess.run(
-            [sys.executable, str(HERE / "run_files.py"), *folders],
-            capture_output=True,
-            text=True,
-            timeout=600,
-            env={**os.environ, "JAX_PLATFORMS": "cpu"},
-        )
-        assert done.returncode == 0, done.stderr[-3000:]
-        output = json.loads(done.stdout.splitlines()[-1].removeprefix("RESULT"))
+        output = printed(folders)
         for folder, (name, said) in folders.items():
             found.setdefault(name, []).append((output[folder], said))
     return found
@@ -92,7 +82,7 @@ def test_every_program_has_its_form() -> None:
 @pytest.mark.parametrize("name", FORMS)
 @pytest.mark.timeout(600)
 def test_params_with_parts_of_others(name: str) -> None:
-    (linen, _), *sides = printed()[name]
+    (linen, _), *sides = outcomes()[name]
     assert "Traceback" not in linen and len(set(NUMBER.findall(linen))) > 3, linen
     assert tuple(codes for _, codes in sides) == FORMS[name]
     for side, _ in sides:
