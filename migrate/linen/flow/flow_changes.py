@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from ...source import SourceFile
 from ...trees import subtree
-from .flow_values import ANY, NOTHING, Function, Nothing, State, Tracked, Value, Variables, is_params
+from .flow_values import ANY, NOTHING, SAME_TREE, Function, Nothing, State, Tracked, Value, Variables, is_params
 
 if TYPE_CHECKING:
     from .flow import Flow
@@ -92,6 +92,13 @@ def merges(flow: Flow, node: ast.AST) -> bool:
     if isinstance(function, Function):
         return not function.transform and any(is_params(flow.value(argument)) for argument in given)
     return False
+
+
+def remakes(flow: Flow, call: ast.Call) -> bool:
+    """Does a call give what it is given in other dictionaries: `unfreeze(params)`, `params.copy()`, a mapped tree?"""
+    name = flow.name(call.func) or getattr(call.func, "id", "")
+    method = call.func.attr if isinstance(call.func, ast.Attribute) else ""
+    return name in _REMAKES | _NAMED or name in SAME_TREE or method in _ASKS
 
 
 def _is_tree(flow: Flow, node: ast.expr) -> bool:

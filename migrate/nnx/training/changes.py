@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from ...edits import Part
 from ...linen.flow import flow_changes
 from ...linen.flow.flow_changes import Change
-from ...linen.flow.flow_values import Symbol, Value, Variables, is_params
+from ...linen.flow.flow_values import Function, Symbol, Value, Variables, is_params
 from ...trees import subtree
 from . import change_aliases, masks, trees
 from .rewrite import Rewrite, Unsupported
@@ -139,7 +139,22 @@ def seen_to(form: _Native, node: ast.AST, value: Value) -> bool:
         if is_whole(form, node):
             form.replace(node, trees.as_in_linen(form, node))
         return True
-    return isinstance(node, ast.Call) and is_params(value) and around(form, node) is not None
+    return isinstance(node, ast.Call) and is_params(value) and around(form, node) is not None and is_by_names(form, node)
+
+
+def is_by_names(form: Rewrite, call: ast.Call) -> bool:
+    """Is what a call gives a dictionary with Linen's names, once what it is given are such?
+
+    Raises Unsupported for others: a function of the program that makes params makes the form's trees, and these go where a
+    dictionary is meant.
+    """
+    function = form.flow.value(call.func)
+    if isinstance(function, Function):
+        if not function.transform and function.nodes <= flow_changes.plain(form.flow):
+            return True
+    elif flow_changes.remakes(form.flow, call):
+        return True
+    raise Unsupported(call, "params out of a call that are put into others")
 
 
 def is_whole(form: Rewrite, node: ast.AST) -> bool:

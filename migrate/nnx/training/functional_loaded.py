@@ -112,7 +112,7 @@ def changed(form: _Functional, node: ast.AST, value: Value) -> bool:
         assert isinstance(node, ast.expr)
         helper = form.context(node).parity("linen_values")
         form.replace(node, f"{helper}({_structure(form, node)}, {_text(form, node)}{_whole(form, node)})")
-    return isinstance(node, ast.Call) or is_params(value)
+    return (isinstance(node, ast.Call) and changes.is_by_names(form, node)) or is_params(value)
 
 
 def _text(form: _Functional, node: ast.expr) -> str:

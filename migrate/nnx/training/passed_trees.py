@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from ...catalog.tree_functions import TREE_MAPS
 from ...context import FileContext
-from ...linen.flow import flow_classes, flow_control, flow_gradients, flow_records
+from ...linen.flow import flow_changes, flow_classes, flow_control, flow_gradients, flow_records
 from ...linen.flow.flow import Flow
 from ...linen.flow.flow_dictionaries import is_tree
 from ...linen.flow.flow_optimizers import is_deltas
@@ -168,8 +168,8 @@ class PassedTrees(Rewrite):
                 return False
         function = flow_classes.constructor(self.flow, call) or function
         if isinstance(function, Function):
-            if flow_gradients.is_derived(function, call, node):
-                return False
+            if flow_gradients.is_derived(function, call, node) or function.nodes & flow_changes.plain(self.flow):
+                return False  # (one that goes on working on dictionaries is given these: see `changes`)
             return all(self._parameter(call, function, target, node, value) for target in function.nodes)
         if name == SCAN:
             return call.args[1:2] == [node] and self._scanned(call, value)
