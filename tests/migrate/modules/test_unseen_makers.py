@@ -94,4 +94,6 @@ def test_a_list_that_changes_is_not_said_as_it_began() -> None:
     before, after = both_sides("changed_list", CHANGED)
     x = jnp.ones((2, 8, 6))
     variables = before.Net().init(jax.random.key(0), x)
-    assert compat.check_equivalence(before.Net(), variables, after.Net(in_features=6, rngs=nnx.Rngs(0)), x)
+    assert compat.check_equivalence(before.Net(), variables, after.Net(in_shape=x.shape, rngs=nnx.Rngs(0)), x)
+    with pytest.raises(ValueError, match="3 dimensions"):  # the length of the list is guessed with the rank
+        after.Net(in_shape=(2, 8, 8, 6), rngs=nnx.Rngs(0))
