@@ -483,7 +483,7 @@ def _merge_tracked(
         if static:
             conditional_items.note_count(run, name, a.value, b.value, sides)
             return Abs(Int(Dim.local(name)), True, flags)
-        dim = _tracked_dim(run, a.value.dim, b.value.dim, then, orelse, 0, None, sides)
+        dim = _tracked_dim(run, a.value.dim, b.value.dim, then, orelse, 0, None, sides, stem=name)
         return Abs(Int(dim) if dim is not None else OPAQUE, False, flags)
     if run.in_setup and run.repeating and sides is not None and not sides[0].deps:
         # A list that is filled or stays empty, by a condition that is the same in all passes of the loop.
@@ -558,11 +558,12 @@ def _tracked_dim(
     index: int,
     shape: Shape | None = None,
     sides: tuple[Step, Step] | None = None,
+    stem: str = "",
 ) -> Dim | None:
-    """A size that a condition decides; `index`: its place in a shape, from the end, or 0."""
+    """A size that a condition decides; `index`: its place in a shape, from the end, or 0; `stem`: its name in the method."""
     if a is None or b is None or a == b:
         return same_width(a, b) if index == -1 else a if a == b else None
-    name = run.tracker(size_stem(index or -1, shape))
+    name = run.tracker(stem or size_stem(index or -1, shape))
     then.steps.append(Track(name, a))
     orelse.steps.append(Track(name, b))
     ways = {*one_or_more.ways(run, a), *one_or_more.ways(run, b)}

@@ -16,6 +16,7 @@ from ..lists import (
     last_pass,
     list_items,
     list_loops,
+    next_sizes,
     size_lists,
     skip_lists,
     walks,
@@ -208,6 +209,7 @@ class LoopExecution(Expressions):
             lists.check(before)
         if not kept and any(map(made_before, self.sites[mark:])):
             by_passes.note(self, node, iterator, self.sites[mark:], (block, outer))
+        following: list[Track] = []
         spent: set[str] = set()  # what the last pass leaves in these is not their size
         for (name, index), tracker in phis.items():
             now = inner.get(name)
@@ -221,7 +223,7 @@ class LoopExecution(Expressions):
             if dim is None:
                 rank_lost.add(name)
             elif dim != Dim.local(tracker):
-                block.steps.append(Track(tracker, dim))
+                following.append(Track(tracker, dim))
             if dim is not None:
                 other = lists.made[0].node if lists is not None and localized is None else None
                 runs = (target, iterator) if other is None else (other.target, other.iter)
@@ -229,6 +231,7 @@ class LoopExecution(Expressions):
                 last = self._last_value(dim, node, *runs, self.evaluated[runs[1]], followed)
                 if last is not None and tracker not in spent:
                     self.closed[tracker] = last
+        block.steps += next_sizes.in_order(following, self.tracker, iterator)
         block.steps += lists.tail if lists is not None else ()
         if last_env is not None:
             last_pass.leave(inner, last_env, phis)
@@ -480,6 +483,11 @@ class LoopExecution(Expressions):
                             phis[key] = None
                             found = True
                     continue
+            if next_sizes.is_number(start.names[name], b) and not self.in_setup:
+                if (name, 0) not in phis:
+                    phis[name, 0] = self.tracker(name)  # `resolution = x.shape[1]`, halved in every pass
+                    found = True
+                continue
             lost.add(name)
             found = True
         for key in [k for k in phis if k[0] in lost]:

@@ -14,7 +14,7 @@ from .dims import Dim
 from .nothing_made import GivesBack
 from .presence import Known, OptionalArray, Step, asked, certain, with_none
 from .sites import Abs, AnyFactory, Factory, Function, Module, Repeated, Site, Static, Table, Variable
-from .values import Array, Const, Global, Int, Led, NeedsRank, Shape, Tup, Unknown, Value
+from .values import OPAQUE, Array, Const, Global, Int, Led, NeedsRank, Shape, Tup, Unknown, Value
 
 
 @frozen(eq=False)
@@ -425,8 +425,10 @@ _NO_NAMES: frozenset[str] = frozenset()
 
 
 def dim_at(value: Value, index: int) -> Dim | None:
-    """A dimension of an array; None for anything else."""
-    return value.shape.dim(index) if isinstance(value, Array) else None
+    """A dimension of an array, or (`index` 0) the size that a number is; None for anything else."""
+    if type(value) is Int and index == 0:
+        return value.dim
+    return value.shape.dim(index) if isinstance(value, Array) and index else None
 
 
 def _counted(shape: Shape) -> tuple[str, int] | None:
@@ -467,9 +469,9 @@ def without(array: Array, names: Set[str]) -> Array:
 
 
 def with_dim(value: Value, index: int, dim: Dim | None) -> Value:
-    """An array with one dimension (counted from the end) replaced."""
+    """An array with one dimension (counted from the end) replaced, or (`index` 0) another number."""
     if not isinstance(value, Array):
-        return value
+        return value if index else Int(dim) if dim is not None else OPAQUE
     shape = value.shape.expand(-index)
     dims: list[Dim | None] = list(shape.dims)
     dims[index] = dim

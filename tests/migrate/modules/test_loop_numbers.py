@@ -1,0 +1,182 @@
+"""Numbers taken from shapes that a loop changes from pass to pass: `resolution = x.shape[1]`, halved where x is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import jax
+import pytest
+from flax import nnx
+from nnx_migrate import compat
+from nnx_migrate.migrate.pipeline import migrate_project
+from nnx_migrate.migrate.source import SourceFile
+
+from .loading import both_sides
+
+NETS = """from typing import Sequence
+from flax import linen as nn
+import jax
+import jax.numpy as jnp
+
+
+class Attn(nn.Module):
+    @nn.compact
+    def __call__(self, x):
+        return x + nn.Dense(x.shape[-1])(nn.LayerNorm()(x))
+
+
+class Encoder(nn.Module):
+    mults: Sequence[int]
+    at: Sequence[int]
+
+    @nn.compact
+    def __call__(self, x):
+        x = nn.Conv(4, (3, 3))(x)
+        resolution = x.shape[1]
+        count = len(self.mults)
+        for i in range(count):
+            for _ in range(2):
+                x = nn.Conv(4 * self.mults[i], (3, 3))(x)
+                if resolution in self.at:
+                    x = Attn()(x)
+            if i < count - 1:
+                x = nn.Conv(4 * self.mults[i], (4, 4), strides=(2, 2))(x)
+                resolution = resolution // 2
+        return nn.Conv(3, (1, 1))(x)
+
+
+class Widening(nn.Module):
+    @nn.compact
+    def __call__(self, x):
+        width = x.shape[-1]
+        for i in range(3):
+            x = nn.Dense(width)(x)
+            width = width * 2
+        return nn.Dense(width)(x)
+
+
+class DownAndUp(nn.Module):
+    at: Sequence[int]
+
+    @nn.compact
+    def __call__(self, x):
+        res = x.shape[1]
+        for i in range(2):
+            x = nn.Conv(4, (3, 3), strides=(2, 2))(x)
+            res //= 2
+            if res in self.at:
+                x = Attn()(x)
+        for i in reversed(range(2)):
+            x = nn.ConvTranspose(4, (3, 3), strides=(2, 2))(x)
+            res *= 2
+            if res in self.at:
+                x = Attn()(x)
+        if res == x.shape[1]:
+            x = nn.Dense(res)(x)
+        return x
+
+
+class Either(nn.Module):
+    at: Sequence[int]
+    up: bool = False
+
+    @nn.compact
+    def __call__(self, x):
+        res = x.shape[1]
+        for i in range(3):
+            if res in self.at:
+                x = Attn()(x)
+            if self.up:
+                x = jnp.repeat(jnp.repeat(x, 2, 1), 2, 2)
+                res = res * 2
+            else:
+                x = nn.avg_pool(x, (2, 2), strides=(2, 2))
+                res = res // 2
+        return nn.Dense(res)(x)
+
+
+class Jumping(nn.Module):
+    at: Sequence[int]
+
+    @nn.compact
+    def __call__(self, x):
+        res = x.shape[1]
+        for i in range(4):
+            x = nn.Dense(3)(x)
+            if res in self.at:
+                x = Attn()(x)
+                res = res * 2
+                continue
+            res = res // 2
+        return x
+
+
+class Swapped(nn.Module):
+    @nn.compact
+    def __call__(self, y, x):
+        for i in range(3):
+            z = nn.Dense(y.shape[-1])(x)
+            w = nn.Dense(x.shape[-1] + 1)(y)
+            y, x = w, z
+        return x, y
+
+
+class Handed(nn.Module):
+    @nn.compact
+    def __call__(self, y, x):
+        for i in range(3):
+            z = nn.Dense(5 + y.shape[-1])(x)
+            x, y = y, z
+        return x, y
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "fields", "shapes"),
+    [
+        ("Encoder", {"mults": (1, 2, 2), "at": (4,)}, [(2, 8, 8, 3)]),
+        ("Encoder", {"mults": (1, 2, 2), "at": (8, 2)}, [(2, 8, 8, 3)]),
+        ("Widening", {}, [(2, 3)]),
+        ("DownAndUp", {"at": (4,)}, [(2, 8, 8, 3)]),
+        ("DownAndUp", {"at": (8, 2)}, [(2, 8, 8, 3)]),
+        ("Either", {"at": (4,)}, [(2, 8, 8, 3)]),
+        ("Either", {"at": (4,), "up": True}, [(2, 2, 2, 3)]),
+        ("Jumping", {"at": (4,)}, [(2, 16, 5)]),
+        ("Jumping", {"at": (4,)}, [(2, 7, 5)]),
+        ("Swapped", {}, [(2, 3), (2, 4)]),
+        ("Handed", {}, [(2, 3), (2, 4)]),
+    ],
+)
+def test_a_number_that_follows_the_sizes(name: str, fields: dict[str, Any], shapes: list[tuple[int, ...]]) -> None:
+    before, after = both_sides("loop_numbers", NETS)
+    xs = [jax.random.normal(jax.random.key(i), shape) for i, shape in enumerate(shapes)]
+    linen = getattr(before, name)(**fields)
+    variables = linen.init(jax.random.key(0), *xs)
+    if len(xs) == 2:
+        sizes: dict[str, Any] = {"in_features": xs[0].shape[-1], "x_features": xs[1].shape[-1]}
+    else:
+        sizes = {"in_features": xs[0].shape[-1]} if name == "Widening" else {"in_shape": xs[0].shape}
+    assert compat.check_equivalence(linen, variables, getattr(after, name)(**fields, **sizes, rngs=nnx.Rngs(0)), *xs)
+
+
+MIXED = """from flax import linen as nn
+
+
+class Net(nn.Module):
+    at: tuple = (4,)
+
+    @nn.compact
+    def __call__(self, x, mask):
+        res = x.shape[1]
+        for i in range(3):
+            if res in self.at:
+                x = nn.Dense(3)(x)
+            res = int(mask.sum())
+        return x
+"""
+
+
+def test_a_number_of_an_array_is_no_size() -> None:
+    (net,) = migrate_project([SourceFile.parse(Path("net.py"), "net", MIXED)]).classes
+    assert (str(net.outcome), net.code) == ("bridged", "NNX157")
