@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 from ...edits import Parts
 from ...linen.modules.passed import attribute_name, held_modules
-from ...linen.values.merging import OptionalModule
+from ...linen.values.late_makes import names_in
+from ...linen.values.merging import OptionalModule, dependencies_of
 from ...linen.values.presence import asked
-from ...linen.values.sites import BoundArg, Module, Site, SitePart, Unmigratable
+from ...linen.values.sites import BoundArg, DimPart, Module, Repeated, Site, SitePart, Unmigratable
 from ...trees import subtree
 
 if TYPE_CHECKING:
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 def said(text: ClassText, bound: BoundArg, site: Site) -> Parts | None:
     """`self.Dense_0` for a layer that stands there or has a name in the method, `self.dense` for setup's."""
     value = bound.abs.value
+    if isinstance(value, Repeated):
+        return _items(text, value, site)
     if not isinstance(value, Module):
         return None
     place = text.names.places.get(value.site)
@@ -32,6 +35,52 @@ def said(text: ClassText, bound: BoundArg, site: Site) -> Parts | None:
     if bound.node is value.site.node or (alone and isinstance(bound.node, ast.Name)):
         return (text.resolve(SitePart(value.site)),)
     return None
+
+
+def _items(text: ClassText, value: Repeated, site: Site) -> Parts | None:
+    """The modules that a loop of a compact method makes for another: `Ensemble([Member() for _ in range(self.n)])`.
+
+    None where it is not certain that these, and no others, are the last ones of the constructor's list.
+    """
+    element = value.element
+    if not isinstance(element, Module) or value.turned or value.part or value.under or not value.loop:
+        return None
+    made = element.site
+    place = text.names.places.get(made)
+    if place is None or place.kind != "list" or place.named_by or place.maker is not None or site.in_setup or made.in_setup:
+        return None
+    if made.conditions != site.conditions[: len(made.conditions)] or made.origin > site.origin:
+        return None
+    if _by_pass(made):
+        return None
+    lists = {s for s, other in text.names.places.items() if other.kind == "list" and other.object == place.object}
+    beside = lists - {made}
+    if not beside and len(made.loops) == 1:
+        return (f"list({place.object})",)
+    if made.loops[:-1] != site.loops or made.conditions != site.conditions:
+        return None
+    if value.count is None or any(made.origin < s.origin < site.origin for s in beside):
+        return None
+    if any(_changes_between(name, made, site) for name in value.count.dependencies()):
+        return None
+    count = text.resolve(DimPart(value.count, factor=True))
+    return (f"list({place.object})[len({place.object}) - {count} :]",)
+
+
+def _by_pass(made: Site) -> set[str]:
+    """The names of a loop's passes that sizes of what it makes are said in: what is done with all of them has none."""
+    names = {name for loop in made.loops for name in names_in(loop.target)}
+    return names.intersection(*[frozenset().union(*[dependencies_of(bound.abs.value) for bound in made.bound.values()])])
+
+
+def _changes_between(name: str, made: Site, site: Site) -> bool:
+    """May a name be given another value between the two?"""
+    function = made.source.function_of(made.node)
+    if function is None or made.source is not site.source or site.source.function_of(site.node) is not function:
+        return True
+    stores = [n for n in subtree(function) if isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Store)]
+    begin, end = (made.node.lineno, made.node.col_offset), (site.node.end_lineno or 0, site.node.end_col_offset or 0)
+    return any(begin <= (n.lineno, n.col_offset) <= end for n in stores)
 
 
 def _or_none(text: ClassText, value: OptionalModule, bound: BoundArg, site: Site) -> Parts:

@@ -393,6 +393,8 @@ def _as_list(run: Execution, label: str, sites: list[Site], names: Names, named_
     held = Place("list", label if not named_by else "", named_by=named_by)
     names.lists.append(held)
     looped = [s for s in sites if s.loops]
+    if _around_given(run, sites, looped, names, held):
+        return
     simple = (
         bool(looped)
         and all(len(s.loops) == 1 and isinstance(s.loops[0].node, ast.For) for s in looped)
@@ -461,6 +463,29 @@ def _as_list(run: Execution, label: str, sites: list[Site], names: Names, named_
     for site in sites:
         names.places[site] = dataclasses.replace(held, iterator=iterator)
     names.iterators[held.object] = (first, iterator)
+
+
+def _around_given(run: Execution, sites: list[Site], looped: list[Site], names: Names, held: Place) -> bool:
+    """Are all modules of a list that loops make given to others where they are made, and the rest before and after them?
+
+    `x = Block()(x)`, `x = Ensemble([Block() for _ in range(self.n)])(x)`, `Block()(x)`: the method asks for the
+    first and the last one.
+    """
+    rest = [s for s in sites if not s.loops]
+    if not looped or not rest or any(s.conditions or s.through for s in rest):
+        return False
+    if not all(is_handed(run, s) for s in looped) or any(is_handed(run, s) for s in rest):
+        return False
+    before = [s for s in rest if s.origin < looped[0].origin]
+    after = [s for s in rest if s.origin > looped[-1].origin]
+    if len(before) + len(after) < len(rest):
+        return False
+    names.places.update(dict.fromkeys(looped, held))
+    for position, site in enumerate(before):
+        names.places[site] = dataclasses.replace(held, index=str(position))
+    for position, site in enumerate(after):
+        names.places[site] = dataclasses.replace(held, index=str(position - len(after)))
+    return True
 
 
 def _in_turn(run: Execution, label: str, sites: list[Site], names: Names) -> None:
