@@ -89,6 +89,8 @@ def _is_list(place: ast.expr, source: SourceFile) -> bool:
     function = source.function_of(place) if isinstance(place, ast.Name) else None
     if function is None or not isinstance(place, ast.Name):
         return _lists(place)
+    if function.args.vararg is not None and function.args.vararg.arg == place.id:
+        return True
     bound = [(n.targets, n.value) for n in subtree(function) if isinstance(n, ast.Assign)]
     bound += [([n.target], n.value) for n in subtree(function) if isinstance(n, ast.AugAssign)]
     return any(_lists(value) for targets, value in bound if any(getattr(t, "id", "") == place.id for t in targets))
@@ -165,7 +167,7 @@ def _origin(run: Execution, node: ast.expr, value: Value, source: SourceFile) ->
 
 def _within(run: Execution, node: ast.expr, value: Value) -> ast.expr:
     """The innermost expression with this very value: `jnp.mean(y)` of an unknown `y` is as unknown."""
-    if not isinstance(value, Unknown) or value is OPAQUE or _is_item(node):
+    if not isinstance(value, Unknown) or value is OPAQUE or _is_item(node) or _joins(node):
         return node
     for child in ast.iter_child_nodes(node):
         for expression in [child.value] if isinstance(child, ast.keyword) else [child]:
@@ -174,6 +176,15 @@ def _within(run: Execution, node: ast.expr, value: Value) -> ast.expr:
                 if inner is not expression or (inner in run.evaluated and run.evaluated[inner].value is value):
                     return inner
     return node
+
+
+_JOINING = frozenset({"concatenate", "stack", "hstack", "vstack", "dstack", "column_stack", "block", "list", "tuple", "sum"})
+
+
+def _joins(node: ast.expr) -> bool:
+    """Does it take several arrays together, of which none is the value: `jnp.concatenate(inputs, -1)`?"""
+    func = node.func if isinstance(node, ast.Call) else None
+    return (func.attr if isinstance(func, ast.Attribute) else func.id if isinstance(func, ast.Name) else "") in _JOINING
 
 
 def _is_item(node: ast.expr) -> bool:

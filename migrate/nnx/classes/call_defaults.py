@@ -49,7 +49,7 @@ def optional(text: ClassText, site: Site, names: Sequence[str]) -> list[str]:
     if method is None or len(site.calls) < 2:
         return list(names)
     out: list[str] = []
-    for i, (parameter, name) in enumerate(zip(method.positional, names)):
+    for i, (parameter, name) in enumerate(zip(method.positional, [n for n in names if n[0] != "*"])):
         given = all(
             len(call.args) > i
             or any(isinstance(a, ast.Starred) for a in call.args)
@@ -58,7 +58,7 @@ def optional(text: ClassText, site: Site, names: Sequence[str]) -> list[str]:
         )
         without = not given or any("=" in said for said in out)
         out.append(f"{name}=None" if without and method.default(parameter.arg) is not None else name)
-    return out
+    return [*out, *(name for name in names if name.startswith("*"))]
 
 
 def _counts(default: ast.expr) -> bool:

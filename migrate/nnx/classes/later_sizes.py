@@ -300,9 +300,9 @@ def _later(text: ClassText, site: Site) -> Parts:
         raise Unmigratable("NNX113", "a part of a Sequential is given what only the call knows", site.node)
     if told and site.lifted:
         raise Unmigratable("NNX113", "a stack of modules is given what only the call knows", site.node)
-    bound = sorted(_bound(text, site, inner) - {*given, *named, *told})
+    bound = sorted(_bound(text, site, inner) - {*(name.removeprefix("*") for name in given), *named, *told})
     parameters = ["rngs", *call_defaults.optional(text, site, given)]
-    if bound or named or told:
+    if (bound or named or told) and not any(name.startswith("*") for name in given):
         parameters.append("*")
     parameters += [*named, *told, *[f"{name}={name}" for name in bound]]
     make: Parts = (f"lambda {', '.join(parameters)}: ", *inner)
@@ -347,9 +347,10 @@ def _class(text: ClassText, site: Site) -> tuple[Parts, list[str], list[str]]:
     if called is None or called.details is None or method is None or call is None:
         raise Unmigratable("NNX150", f"it contains {site.target.rpartition('.')[2]}, which is not native", site.node)
     parameters = [p.arg for p in method.positional][: len(call.args)]
+    rest = method.vararg if len(call.args) >= len(method.positional) else ""
     flags = [*merged_flags.moved(text, site), *site.calltime]  # which Linen's constructor took
     keywords = dict.fromkeys([*call.keywords, *flags])
-    others = {name: _free(text, name) for name in [*parameters, *keywords]}
+    others = {name: _free(text, name) for name in [*parameters, *keywords, *([rest] if rest else [])]}
     callee, arguments = constructions.class_parts(text, site)
     # What is given by name keeps that, also where a field has it: of the constructor's own, nothing here reads it.
     own = _names(text, site, joined(callee, arguments))
@@ -363,6 +364,7 @@ def _class(text: ClassText, site: Site) -> tuple[Parts, list[str], list[str]]:
         if names <= others.keys():
             if not argument.whole:
                 values = dict(zip(parameters, call.args)) | dict(call.keywords)
+                values |= {rest: Tup(tuple(call.args[len(parameters) :]))} if rest else {}
                 given_trees.check(text, site, argument.origin, names, values)
             read |= names
             said = re.sub(r"(?<![\w.])[A-Za-z_]\w*", lambda m: others.get(m[0], m[0]), argument.origin)
@@ -376,8 +378,9 @@ def _class(text: ClassText, site: Site) -> tuple[Parts, list[str], list[str]]:
     inner = joined(callee, [*arguments, *((f"{name}=", size) for name, size in added), ("rngs=rngs",)])
     if any(others[n] != n for n in keywords if n in read):
         raise Unmigratable("NNX110", "its argument has the name of a field", site.node)
-    last = max([i for i, name in enumerate(parameters) if name in read], default=-1)
-    return inner, [others[n] for n in parameters[: last + 1]], [others[n] for n in keywords if n in read]
+    last = max([i for i, name in enumerate(parameters) if name in read or rest in read], default=-1)
+    given = [others[n] for n in parameters[: last + 1]] + ([f"*{others[rest]}"] if rest in read else [])
+    return inner, given, [others[n] for n in keywords if n in read]
 
 
 def _is_none(default: ast.expr | None) -> bool:
@@ -515,7 +518,10 @@ def _examples(text: ClassText) -> Iterator[Parts]:
             said = text.examples[name] = _named(text, name)
         yield (f"{name}=" if by_name else "", said)
     if method.vararg and any(isinstance(n, ast.Name) and n.id == method.vararg for n in method.nodes):
-        raise Unmigratable("NNX110", "a size is not known, and the call takes *args", text.model.node)
+        if any(method.default(p.arg) is not None for p in method.positional):
+            raise Unmigratable("NNX110", "a size is not known, and the call takes *args behind defaults", text.model.node)
+        said = text.examples[method.vararg] = _named(text, method.vararg)
+        yield "*", said
 
 
 def example(text: ClassText, argument: str, name: str) -> AddedArgument:
