@@ -11,6 +11,7 @@ A list of modules that a loop makes in its header has a name, and an item that i
 apart. A list of modules that `map` calls is a comprehension's. Functions of `setup` that call modules are methods.
 A slice of a shape that a module takes as arguments is its items. A list with one more layer of its kind is one list, and
 names of its parts are what they are of it. A lambda that has a name is a function.
+A call that hands all on to another method says what that takes.
 """
 
 from __future__ import annotations
@@ -41,6 +42,7 @@ from .named_lambdas import with_named_functions
 from .names_in_tests import as_statements
 from .names_of_branches import with_own_attributes
 from .rewritten import reparsed
+from .spelled_calls import with_spelled_call
 from .text import closed
 from .unpacked_lists import with_unpacked_lists
 
@@ -72,7 +74,7 @@ CODES = frozenset(
 
 
 _PLAINER = (
-    with_own_fields, as_conditions, as_statements, with_keys_in_place, with_flags_around,
+    with_spelled_call, with_own_fields, as_conditions, as_statements, with_keys_in_place, with_flags_around,
     with_layer_within, with_named_lists, with_mapped_items, with_items_of_shapes, with_unpacked_lists,
     with_named_functions,
 )  # fmt: skip

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ...linen.execution import number_arguments
 from ...linen.execution.asked_values import place_of
 from ...linen.project.classes import ClassModel
+from ...linen.project.forwarded_calls import forwarded
 from ...linen.values.sites import Site, Unmigratable
 
 if TYPE_CHECKING:
@@ -41,6 +42,8 @@ def asks(analyser: Analyser, name: str, failure: Unmigratable) -> bool:
     info = analyser.classes.project.linen_classes.get(name)
     if info is None or info.source.marked(info.source.line_span(info.node).start, "NNX1"):
         return False  # an earlier run has left it, and what uses it says no size
+    if forwarded(analyser.classes.project, info.source, info.node) is not None:
+        return False  # its call says what it takes in another form
     run = analyser.done.get(name)
     if run is None or isinstance(run, Unmigratable):
         return False

@@ -28,6 +28,7 @@ from ...linen.modules.made_later import INIT, LATER, NAMED, TYPED
 from ...linen.modules.made_under_flags import made_under_flags
 from ...linen.modules.merged_fields import merges
 from ...linen.outside import handed
+from ...linen.project.forwarded_calls import forwarded
 from ...linen.values import shown_by_shapes
 from ...linen.values.presence import whole_argument
 from ...linen.values.sites import Module, Site, Unmigratable
@@ -75,6 +76,8 @@ def may_find(analyser: Analyser, model: ClassModel, failure: Unmigratable) -> bo
     lacks = failure.code in _CODES or failure.lacks is not None
     if model.source.marked(model.source.line_span(model.node).start, "NNX1"):
         return False  # an earlier run has left it, and what uses it gives it no size
+    if forwarded(analyser.classes.project, model.source, model.node) is not None:
+        return False  # its call says what it takes in another form
     return alone and lacks and method is not None and model.qualname not in analyser.later | analyser.never_later
 
 
