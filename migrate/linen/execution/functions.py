@@ -8,7 +8,7 @@ from typing import Any
 
 from ...catalog import layers, shape_table
 from ...trees import said
-from ..lifted.higher_order import TRANSPARENT, refuse_making
+from ..lifted.higher_order import DERIVATIVES, TRANSPARENT, refuse_making
 from ..lifted.lifting import LIFTED, OTHER_LIFTED, decorator_lift, lift_method, run_method
 from ..modules import compact_calls, layer_calls, maker_functions, own_methods, setup_helpers
 from ..modules.choices import FactoryChoice
@@ -20,6 +20,7 @@ from ..outside.made_outside import made_for_setup
 from ..shapes.rotations import rotated
 from ..values import caller_words, mutation, rest_arguments
 from ..values.arguments import Arguments, arguments_of, defaults_of, function_env, parameters_of, stored_names
+from ..values.dims import Dim
 from ..values.environment import Env
 from ..values.merging import Choice, Several, dependencies_of
 from ..values.sites import (
@@ -270,8 +271,10 @@ def decorated_function(run: Any, node: ast.FunctionDef, env: Any) -> Value:
         if qualname not in TRANSPARENT and not qualname.startswith("jax."):
             refuse_making(run, function, decorator, node)
             return Unknown(f"decorated by {ast.unparse(head)}")
+        if qualname == "jax.vmap" and not isinstance(decorator, ast.Call):
+            return Transformed(function, (Int(Dim.of(0)), Int(Dim.of(0))))
         if qualname not in TRANSPARENT:
-            return Transformed(function)
+            return Transformed(function, whole=qualname in DERIVATIVES)
     return LiftedFunction(function, tuple(lifted)) if lifted else function
 
 

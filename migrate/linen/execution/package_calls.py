@@ -10,11 +10,20 @@ from typing import Any
 from ...catalog import layers
 from ...catalog.tree_functions import TREE_MAPS
 from ..lifted import mapped_modules
-from ..lifted.higher_order import HIGHER_ORDER, TRANSPARENT, makes_function, run_functions, uses_modules
+from ..lifted.differentiation import Pullback
+from ..lifted.higher_order import (
+    DERIVATIVES,
+    HIGHER_ORDER,
+    LINEARIZED,
+    TRANSPARENT,
+    makes_function,
+    run_functions,
+    uses_modules,
+)
 from ..lists import grown_widths
 from ..lists.size_lists import SizeList, put_together, summed
 from ..modules import normalize_calls
-from ..modules.module_calls import Transformed, assume_rank
+from ..modules.module_calls import Derived, Transformed, assume_rank, invoke
 from ..shapes import products, shapes
 from ..shapes.pooled_whole import pooled_whole
 from ..shapes.reshaped import is_loose, joined_rest, like, reshaped_width
@@ -198,16 +207,19 @@ def library_call(run: Any, qualname: str, arguments: Arguments, env: Any) -> Abs
         return applied
     if qualname.startswith(("flax.linen.", "jax.", "optax.")) and makes_function(qualname):
         first = arguments.positional[0][1] if arguments.positional else None
-        if first is not None and qualname == "jax.vmap":
+        if first is not None and qualname not in TRANSPARENT:
             mapped_modules.check(run, first.value, node)
-        if first is not None and qualname == "jax.vmap" and isinstance(first.value, Function | Module):
+        if first is not None and qualname == "jax.vmap" and isinstance(first.value, Function | Module | Transformed):
             return Abs(Transformed(first.value, _vmapped_axes(arguments)), False)
-        if first is not None and isinstance(first.value, Function):
+        if first is not None and isinstance(first.value, Function | Module | Transformed):
             if qualname in TRANSPARENT:
                 return first
+            followed = not isinstance(first.value, Function) or uses_modules(first.value)
+            if qualname in LINEARIZED and followed:
+                return Abs(_linearized(run, qualname, first, arguments), False, arguments.flags)
             derived = _derived(qualname, arguments)
-            if derived is not None or uses_modules(first.value):
-                return Abs(Transformed(first.value, derived=derived), False)
+            if derived is not None or followed:
+                return Abs(Transformed(first.value, derived=derived, whole=qualname in DERIVATIVES), False)
         if first is not None and qualname == "jax.vmap" and isinstance(first.value, Global) and not run.in_setup:
             axes = _vmapped_axes(arguments)
             if axes is not None and shapes.known_call(first.value.name):
@@ -337,18 +349,42 @@ def _canonicalize_tuple(run: Any, arguments: Arguments, env: Any) -> Abs:
     return Abs(Tup(items), found.static, found.flags)
 
 
-def _derived(qualname: str, arguments: Arguments) -> tuple[int, bool] | None:
-    """Of `jax.grad(f, argnums=1)` and `jax.value_and_grad`: by which argument, and is the value given, too?"""
+def _derived(qualname: str, arguments: Arguments) -> Derived | None:
+    """By what `jax.grad(f, argnums=1)` and `jax.value_and_grad` derive; None where that is not known."""
     if qualname not in ("jax.grad", "jax.value_and_grad") or arguments.starred():
         return None
     options = {k: a.value for k, _, a in arguments.keywords}
-    if len(arguments.positional) == 2:
-        options["argnums"] = arguments.positional[1][1].value
-    place = options.pop("argnums", Const(0))
-    if options or len(arguments.positional) > 2 or not isinstance(place, Const | Int):
+    for name, (_, found) in zip(("argnums", "has_aux"), arguments.positional[1:]):
+        options[name] = found.value
+    argnums, aux = options.pop("argnums", Const(0)), options.pop("has_aux", Const(False))
+    several = [_number(item) for item in argnums.items] if isinstance(argnums, Tup) else None
+    places = tuple(n for n in several if n is not None) if several is not None else _number(argnums)
+    known = places is not None and (several is None or None not in several)
+    if options or not known or not isinstance(aux, Const) or not isinstance(aux.value, bool):
         return None
-    number = place.value if isinstance(place, Const) else place.dim.value
-    return (number, qualname == "jax.value_and_grad") if isinstance(number, int) else None
+    assert places is not None
+    return Derived(places, qualname == "jax.value_and_grad", aux.value)
+
+
+def _number(value: Value) -> int | None:
+    found = value.value if isinstance(value, Const) else value.dim.value if isinstance(value, Int) else None
+    return found if type(found) is int else None
+
+
+def _linearized(run: Any, qualname: str, function: Abs, arguments: Arguments) -> Value:
+    """`jax.vjp(f, *primals)`, `jax.jvp(f, primals, tangents)`: what the function gives, and what goes with it."""
+    given = [run.plain(found.value) for _, found in arguments.positional[1:]]
+    if qualname == "jax.jvp":
+        primals = given[0] if given else None
+        given = list(primals.items) if isinstance(primals, Tup) else [Unknown("what is derived by")]
+    if arguments.starred():
+        given = [Unknown("what is derived by")] * len(given)
+    result = invoke(run, function, given)
+    if arguments.keywords:  # `has_aux=True`
+        return Unknown(f"what `{qualname}` gives")
+    if qualname == "jax.vjp":
+        return Tup((result, Pullback(tuple(given), variables=False)))
+    return Tup((result, result if qualname == "jax.jvp" else Unknown("a function of tangents")))
 
 
 def _vmapped_axes(arguments: Arguments) -> tuple[Value, Value] | None:

@@ -30,9 +30,13 @@ _TAKEN = {
 
 @frozen(eq=False)
 class Pullback(Value):
-    """The function that `nn.vjp` gives back: from cotangents of the result to those of the variables and arguments."""
+    """The function that `nn.vjp` gives back: from cotangents of the result to those of the variables and arguments.
+
+    That of `jax.vjp` has those of the arguments alone (not `variables`).
+    """
 
     primals: tuple[Value, ...]
+    variables: bool = True
 
 
 @frozen(eq=False)
@@ -161,10 +165,10 @@ def _with_aux(result: Value) -> tuple[Value, Value]:
 
 
 def pull_back(run: Any, pullback: Pullback, node: ast.Call, env: Any) -> Abs:
-    """The function that `nn.vjp` gave is called."""
+    """The function that `nn.vjp` or `jax.vjp` gave is called."""
     arguments = arguments_of(run, node, env)
-    variables = Unknown("derivatives of variables")
-    return Abs(Tup((variables, *pullback.primals)), False, arguments.flags)
+    variables = (Unknown("derivatives of variables"),) if pullback.variables else ()
+    return Abs(Tup((*variables, *pullback.primals)), False, arguments.flags)
 
 
 def call_custom(run: Any, target: CustomDerivative, node: ast.Call, env: Any) -> Abs:

@@ -21,11 +21,13 @@ TRANSPARENT = frozenset(
 )
 
 
+DERIVATIVES = frozenset(f"jax.{name}" for name in ("grad", "value_and_grad", "jacfwd", "jacrev", "jacobian", "hessian"))
+LINEARIZED = frozenset({"jax.vjp", "jax.jvp", "jax.linearize"})
+
+
 def makes_function(qualname: str) -> bool:
-    """Does the library function give a function back (jit, vmap, grad)?"""
-    return qualname in TRANSPARENT or qualname in (
-        "jax.vmap", "jax.grad", "jax.value_and_grad", "jax.vjp", "jax.jvp", "jax.linearize", "jax.jacfwd", "jax.jacrev",
-    )  # fmt: skip
+    """Does the library function give a function back (jit, vmap, grad), or what it gives with one?"""
+    return qualname in TRANSPARENT or qualname in DERIVATIVES | LINEARIZED or qualname == "jax.vmap"
 
 
 def uses_modules(function: Function) -> bool:

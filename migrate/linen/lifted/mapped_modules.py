@@ -1,4 +1,4 @@
-"""Modules given to `jax.vmap` as they are: `jax.vmap(self.encoder, 1, 1)(x)`.
+"""Modules given to `jax.vmap` or `jax.grad` as they are: `jax.vmap(self.encoder, 1, 1)(x)`.
 
 The text stays, so each module that is called there must be called alike in NNX, and do no more than compute: one trace
 stands for all members, and what a module draws or updates cannot be changed from within.
@@ -26,7 +26,8 @@ def check(run: Any, value: Value, node: ast.Call) -> None:
     for site in (kind for made in run.modules_in(value) for kind in (made, *made.alternatives)):
         site.renders["mapped"] = node
         if site.lifted or not (site.kind == "class" or _computes(run, site, node)):
-            raise Unmigratable("NNX134", "a module is given to `jax.vmap` as it is; call it in a function", node)
+            given = f"a module is given to `{ast.unparse(node.func)}` as it is"
+            raise Unmigratable("NNX134", f"{given}; call it in a function", node)
 
 
 def _computes(run: Any, site: Site, node: ast.Call) -> bool:

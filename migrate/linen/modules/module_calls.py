@@ -424,49 +424,83 @@ def _call_lifted(
     return Abs(outward(run, levels, result, record.args), False, arguments.flags)
 
 
+@frozen
+class Derived:
+    """By which arguments a function is derived: `jax.value_and_grad(f, argnums=(0, 1), has_aux=True)`."""
+
+    places: tuple[int, ...] | int = 0
+    with_value: bool = False
+    has_aux: bool = False
+
+    def result(self, values: Sequence[Value], given: Value) -> Value:
+        """What the derivative gives for these arguments, of which the function gives `given`."""
+        places = (self.places,) if isinstance(self.places, int) else self.places
+        if not all(-len(values) <= place < len(values) and isinstance(values[place], Array) for place in places):
+            return Unknown("")
+        found = tuple(values[place] for place in places)  # each has the shape of what it is taken by
+        derivative = found[0] if isinstance(self.places, int) else Tup(found)
+        aux = given.items[1] if isinstance(given, Tup) and len(given.items) == 2 else Unknown("what goes with a derivative")
+        if not self.with_value:
+            return Tup((derivative, aux)) if self.has_aux else derivative
+        value: Value = Array(Shape(()))
+        return Tup((Tup((value, aux)) if self.has_aux else value, derivative))
+
+
 @frozen(eq=False)
 class Transformed(Value):
     """A transformed function (vmap, grad): executed for its modules.
 
-    `mapped`: the axes in and out of a vmap, if known. `derived`: the argument by which it is derived, and whether its
-    value is given with the derivative.
+    `mapped`: the axes in and out of a vmap, if known. `derived`: by what a gradient is taken, if known. `whole`: it takes
+    what the function takes, as any derivative does.
     """
 
-    function: Function | Module | Global
+    function: Function | Module | Global | Transformed
     mapped: tuple[Value, Value] | None = None
-    derived: tuple[int, bool] | None = None
+    derived: Derived | None = None
+    whole: bool = False
 
 
 def call_transformed(run: Any, target: Transformed, node: ast.Call, env: Any) -> Abs:
-    """A function under a transform of JAX's is called: `jax.vmap(f)(x)`."""
+    """A function under a transform of JAX's is called: `jax.vmap(f)(x)`, `jax.vmap(jax.grad(f))(x)`."""
     arguments = arguments_of(run, node, env)
     if isinstance(target.function, Global) and arguments.static:
         return run._static_text(node, True, arguments.flags, env)  # type: ignore[no-any-return]
     values = [run.plain(a.value) for _, a in arguments.positional]
-    if target.mapped is None or arguments.keywords or arguments.starred():
-        if target.derived is None or arguments.starred():
-            invoke(run, Abs(target.function), [Unknown("what a transform hands over")] * len(values))
-            return Abs(Unknown(f"the result of `{run.project.said(node.func)}`"), False, arguments.flags)
-        place, with_value = target.derived
-        invoke(run, Abs(target.function), values)
-        if -len(values) <= place < len(values) and isinstance(values[place], Array):
-            derivative = values[place]  # it has the shape of what it is taken by
-            return Abs(Tup((Array(Shape(())), derivative)) if with_value else derivative, False, arguments.flags)
-        return Abs(Unknown(f"the result of `{run.project.said(node.func)}`"), False, arguments.flags)
-    in_axes, out_axes = target.mapped
-    axes = list(in_axes.items) if isinstance(in_axes, Tup) else [in_axes] * len(values)
-    step = handed_on if isinstance(target.function, Module) else drop_axes
-    seen = [step(v, a) for v, a in zip(values, axes)]
-    result = invoke(run, Abs(target.function), seen)
-    size = mapped_size(values, axes)
-    return Abs(insert_axes(result, out_axes, size if isinstance(size, Dim) else None), False, arguments.flags)
+    if arguments.starred() or (arguments.keywords and target.derived is None):
+        target = Transformed(target.function)
+    found = _applied(run, target, values)
+    unknown = type(found) is Unknown and not found.why
+    return Abs(Unknown(f"the result of `{run.project.said(node.func)}`") if unknown else found, False, arguments.flags)
+
+
+def _applied(run: Any, target: Transformed, values: Sequence[Value]) -> Value:
+    """What a transformed function gives for these."""
+    inner = Abs(target.function)
+    if target.mapped is not None:
+        in_axes, out_axes = target.mapped
+        axes = list(in_axes.items) if isinstance(in_axes, Tup) else [in_axes] * len(values)
+        step = handed_on if isinstance(_innermost(target), Module) else drop_axes
+        result = invoke(run, inner, [step(v, a) for v, a in zip(values, axes)])
+        size = mapped_size(values, axes)
+        return insert_axes(result, out_axes, size if isinstance(size, Dim) else None)
+    if target.derived is not None:
+        return target.derived.result(values, invoke(run, inner, values))
+    invoke(run, inner, values if target.whole else [Unknown("what a transform hands over")] * len(values))
+    return Unknown("")
+
+
+def _innermost(target: Transformed) -> Value:
+    found: Value = target
+    while isinstance(found, Transformed):
+        found = found.function
+    return found
 
 
 def invoke(run: Any, function: Abs, values: Sequence[Value]) -> Value:
     """The result of a function value on abstract arguments."""
     found = function.value
     if isinstance(found, Transformed):
-        found = found.function
+        return _applied(run, found, values)
     if isinstance(found, Module):
         record = CallRecord(tuple(values), {})
         first = found.site.call is None

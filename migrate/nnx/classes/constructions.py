@@ -256,14 +256,15 @@ def _check_methods(text: ClassText, site: Site) -> None:
 
 
 def _check_mapped(site: Site, called: ClassPlan) -> None:
-    """Refuse `jax.vmap(module)` of a module that draws, updates or takes flags at its call."""
+    """Refuse `jax.vmap(module)`, `jax.grad(module)` of a module that draws, updates or takes flags at its call."""
     node = site.renders.get("mapped")
     if node is None:
         return
     assert called.details is not None
     takes = called.details.call_keywords or site.calltime
     if takes or called.rng_streams or called.collections - {"params"} or called.sown:
-        reason = "a module is given to `jax.vmap` as it is, and its call does more than compute; call it in a function"
+        given = f"a module is given to `{ast.unparse(node.func)}` as it is"
+        reason = f"{given}, and its call does more than compute; call it in a function"
         raise Unmigratable("NNX134", reason, node)
 
 
