@@ -43,7 +43,7 @@ from ..setup import (
 )
 from ..setup.frozen_lists import around
 from ..text import elsewhere, handed_iterators, variable_places
-from ..text.text_parts import BREAK, CLOSE, MethodEdit, Namer, is_name, joined
+from ..text.text_parts import BREAK, CLOSE, MethodEdit, Namer, is_name, joined, with_comments
 from . import (
     call_write,
     constructions,
@@ -182,7 +182,7 @@ class ClassWriter:
         for label, (statement, name) in self.text.names.iterators.items():
             if self.text.of_wrappers(label):
                 continue
-            start = self.source.line_span(statement).start
+            start = with_comments(self.source, statement)
             indent = self.source.indent_of(statement)
             handed_out = f"iter({label})"
             for place in self.text.names.lists:

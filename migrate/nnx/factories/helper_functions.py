@@ -139,15 +139,26 @@ def hand_in(writer: ClassWriter, call: ast.Call, source: SourceFile, slots: Mapp
     indent = source.indent_of(source.statement_of(call))
     long = len(source.text_of(call)) + sum(len(slot) + 1 + length(parts) for slot, parts in slots.items()) > _WIDTH
     lay = f"{source.newline}{indent}{source.indent_unit * 2}" if long else " "
+    behind = " "  # before all but the first
+    if long:
+        start = source.text.rfind("\n", 0, end) + 1
+        needed = sum(len(slot) + 3 + length(parts) for slot, parts in slots.items())
+        if end - start + needed <= _WIDTH and start > source.span(call).start:
+            lay = " "
+        elif start > source.span(call).start:  # as the lines above, several to a line
+            lead = source.text[start:end]
+            lay = source.newline + lead[: len(lead) - len(lead.lstrip())]
+        else:
+            behind = lay
     if ends:
         last = max([*call.args, *call.keywords], key=lambda a: source.span(a).end)
         line = source.text.rfind("\n", 0, source.span(last).start) + 1
         before = source.text[line : source.span(last).start]
         if before.isspace() and line > source.span(call).start:  # on a line of its own, as the others then are
-            lay = source.newline + before
+            lay = behind = source.newline + before
     for slot, parts in slots.items():
         out += ["" if trailing or not (ends or out) else ",", lay if ends or long else "", f"{slot}=", *parts]
-        trailing, ends = False, [end]
+        trailing, ends, lay = False, [end], behind
     writer.put(Span(end - 1, end), *out, ")", source=source)
 
 

@@ -32,6 +32,7 @@ from ...linen.values.sites import Module, Site, Unmigratable, Variable
 from ...names import is_attribute_name
 from ...source import SourceFile
 from ...trees import subtree
+from ..text.text_parts import with_comments
 from . import inner_variables
 from .inner_variables import STATIC
 from .setup_params import read_elsewhere, said
@@ -501,14 +502,8 @@ class _Text:
 
     def _with_comments(self, statement: ast.stmt) -> int:
         """Where the comment lines right above a statement begin, or the statement."""
-        text, start = self.source.text, self.source.line_span(statement).start
-        first = start
-        while first > 0:
-            above = text.rfind("\n", 0, first - 1) + 1
-            if not text[above : first - 1].strip().startswith("#"):
-                break
-            first = above
-        return first if first < start else self.source.span(statement).start
+        first = with_comments(self.source, statement)
+        return first if first < self.source.line_span(statement).start else self.source.span(statement).start
 
     def _take_away(self, statements: Sequence[ast.stmt]) -> None:
         """The lines that are gone from the constructor."""

@@ -198,6 +198,17 @@ def first_on_its_line(text: str, at: int, end: int) -> str:
     return newline + rest[: len(rest) - len(rest.lstrip(" \t"))]
 
 
+def with_comments(source: SourceFile, statement: ast.stmt) -> int:
+    """Where the comment lines right above a statement begin, or its own line."""
+    first, indent = source.line_span(statement).start, source.indent_of(statement)
+    while first > 0:
+        above = source.text.rfind("\n", 0, first - 1) + 1
+        if not source.text.startswith(f"{indent}#", above):
+            break
+        first = above
+    return first
+
+
 def added_arguments(source: SourceFile, call: ast.Call, arguments: Sequence[Parts]) -> list[tuple[int, Parts]]:
     """What to insert into a call for more keyword arguments behind its own: places, and the text for each."""
     text, end = source.text, source.span(call).end - 1
