@@ -75,6 +75,9 @@ def place_of(run: Execution, site: Site, argument: str) -> Place | None:
     place = _origin(run, given, value, env.source)
     if place is None or not _happens_once(run, place, env.source) or _is_list(place, env.source):
         return None
+    around = env.source.parents[place]
+    if _joins(around.value if isinstance(around, ast.Assign) and place in around.targets else place):
+        return None
     name = _name(run, place, site, env.source)
     return Place(place, name) if name else None
 
@@ -181,9 +184,14 @@ def _within(run: Execution, node: ast.expr, value: Value) -> ast.expr:
 _JOINING = frozenset({"concatenate", "stack", "hstack", "vstack", "dstack", "column_stack", "block", "list", "tuple", "sum"})
 
 
-def _joins(node: ast.expr) -> bool:
-    """Does it take several arrays together, of which none is the value: `jnp.concatenate(inputs, -1)`?"""
+def _joins(node: ast.expr | None) -> bool:
+    """Does it take several arrays together, of which none is the value: `jnp.concatenate(inputs, -1)`?
+
+    A call on shapes finds what that gives.
+    """
     func = node.func if isinstance(node, ast.Call) else None
+    if not isinstance(node, ast.Call) or not node.args or isinstance(node.args[0], ast.List | ast.Tuple):
+        return False
     return (func.attr if isinstance(func, ast.Attribute) else func.id if isinstance(func, ast.Name) else "") in _JOINING
 
 

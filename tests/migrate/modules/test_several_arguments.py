@@ -136,7 +136,7 @@ def test_behind_defaults_they_have_no_example() -> None:
     assert str(net.outcome) == "bridged" and net.code == "NNX110"
 
 
-ASKED = """from flax import linen as nn
+JOINED = """from flax import linen as nn
 import jax.numpy as jnp
 
 
@@ -148,8 +148,8 @@ class Net(nn.Module):
 """
 
 
-def test_what_is_joined_is_asked_for_not_its_parts() -> None:
-    before, after = both_sides("asked_join", ASKED)
+def test_what_is_joined_is_found_by_a_call() -> None:
+    before, after = both_sides("joined", JOINED)
     xs = [jax.random.normal(jax.random.key(i), (2, 3 + i)) for i in range(2)]
     variables = before.Net().init(jax.random.key(0), *xs)
-    assert compat.check_equivalence(before.Net(), variables, after.Net(x_features=7, rngs=nnx.Rngs(0)), *xs)
+    assert compat.check_equivalence(before.Net(), variables, after.Net(inputs_example=xs, rngs=nnx.Rngs(0)), *xs)
