@@ -24,7 +24,7 @@ _NORMS = frozenset(f"flax.linen.{name}" for name in ("LayerNorm", "RMSNorm", "Gr
 def check(run: Any, value: Value, node: ast.Call) -> None:
     """Refuse modules that may do more than compute; whether a class of the project does, its plan says later on."""
     for site in (kind for made in run.modules_in(value) for kind in (made, *made.alternatives)):
-        site.renders["mapped"] = node
+        site.renders["mapped"] = tuple(dict.fromkeys((*site.renders.get("mapped", ()), node)))
         if site.lifted or not (site.kind == "class" or _computes(run, site, node)):
             given = f"a module is given to `{ast.unparse(node.func)}` as it is"
             raise Unmigratable("NNX134", f"{given}; call it in a function", node)

@@ -22,7 +22,7 @@ from ...linen.project.layer_fields import WHOLE
 from ...linen.values.merging import ArrayOrModule, members
 from ...linen.values.sites import Module, SelfModule, Site, Unmigratable, Variable
 from ...source import SourceFile
-from ..calls import cached_properties, call_dtypes, cells, uncalled_flags
+from ..calls import cached_properties, call_dtypes, cells, mapped_draws, uncalled_flags
 from ..factories import choices, factories, helper_functions, wider_nothings
 from ..fields import call_fields, class_scope, kept_fields, post_init
 from ..generated import late_fields
@@ -161,6 +161,8 @@ class ClassWriter:
                 call_write.write(self, site)
             else:
                 self._site_edit(site)
+            if mapped_draws.NAME in site.renders:
+                mapped_draws.write(self, site)
         for span, parts in [*setup_names.edits(self.run, self.text.renamed), *hidden_methods.edits(self.run)]:
             self.put(span, *parts)
         for _, module in held_modules(self.run):

@@ -25,7 +25,7 @@ from ...linen.values.sites import (
 from ...linen.values.values import Array, Const, Unknown, Value
 from ...plan import AddedArgument, ClassPlan
 from ...trees import subtree
-from ..calls import call_dtypes, merged_flags
+from ..calls import call_dtypes, mapped_draws, merged_flags
 from ..factories import field_kinds
 from ..fields import fallbacks
 from ..generated import bridging, foreign
@@ -221,7 +221,7 @@ def class_parts(text: ClassText, site: Site) -> tuple[Parts, list[Parts]]:
     native_details(text, site)
     called = text.plans[site.target]
     settled_fields.check_given(text.run, site)
-    _check_mapped(site, called)
+    _check_mapped(text, site, called)
     _check_methods(text, site)
     callee = text.callee(site, site.target)
     arguments: list[Parts] = []
@@ -255,14 +255,17 @@ def _check_methods(text: ClassText, site: Site) -> None:
         raise Unmigratable("NNX157", reason, site.node)
 
 
-def _check_mapped(site: Site, called: ClassPlan) -> None:
+def _check_mapped(text: ClassText, site: Site, called: ClassPlan) -> None:
     """Refuse `jax.vmap(module)`, `jax.grad(module)` of a module that draws, updates or takes flags at its call."""
-    node = site.renders.get("mapped")
-    if node is None:
+    if not site.renders.get("mapped"):
         return
     assert called.details is not None
-    takes = called.details.call_keywords or site.calltime
-    if takes or called.rng_streams or called.collections - {"params"} or called.sown:
+    takes = called.details.call_keywords or site.calltime or called.collections - {"params"} or called.sown
+    if not takes and called.rng_streams and mapped_draws.fits(text.run.project, site):
+        site.renders[mapped_draws.NAME] = True
+        return
+    if takes or called.rng_streams:
+        node = site.renders["mapped"][0]
         given = f"a module is given to `{ast.unparse(node.func)}` as it is"
         reason = f"{given}, and its call does more than compute; call it in a function"
         raise Unmigratable("NNX134", reason, node)
