@@ -30,6 +30,7 @@ from ..lifted import lifted, lifted_functions
 from ..refused import class_decorators, protocols, reflection
 from ..setup import carried as carried_lists
 from ..setup import (
+    computed_text,
     hidden_methods,
     setup_comments,
     setup_conditions,
@@ -39,7 +40,6 @@ from ..setup import (
     setup_methods,
     setup_names,
     setup_params,
-    setup_values,
 )
 from ..setup.frozen_lists import around
 from ..text import elsewhere, handed_iterators, variable_places
@@ -174,7 +174,7 @@ class ClassWriter:
         setup_helpers.write(self)
         setup_methods.write(self)
         if self.text.computed is not None:
-            setup_values.write(self, self.text.computed)
+            computed_text.write(self, self.text.computed)
         factories.rewrite(self)
         helper_functions.write(self)
         handed_iterators.write(self)

@@ -280,10 +280,18 @@ def read_elsewhere(run: Any, attribute: str) -> bool:
 
     Or does a class ask for it by its name, as `hasattr` does, or of what a function within a method is given for the module?
     """
+    return asked_for(run, attribute) or read_of_modules(run, attribute)
+
+
+def asked_for(run: Any, attribute: str) -> bool:
+    """Does a class ask for an attribute by its name, or of what a function within a method is given for the module?"""
     if any(asked_of_arguments(method.node, {attribute}) for method in run.model.methods().values()):
         return True
-    if asked_by_classes(run.project, {attribute}):
-        return True
+    return asked_by_classes(run.project, {attribute})
+
+
+def read_of_modules(run: Any, attribute: str) -> bool:
+    """Does another module class read the attribute of a submodule, or any code of what is bound?"""
     own = re.compile(rf"\bself\.\w+(\[[^\]]*\])?\.{re.escape(attribute)}\b")
     bound = re.compile(rf"\.bind\([^)]*\)\.{re.escape(attribute)}\b")
     for info in run.project.linen_classes.values():
@@ -294,4 +302,4 @@ def read_elsewhere(run: Any, attribute: str) -> bool:
     return any(bound.search(file.text) for file in files)
 
 
-__all__ = ["check", "read_elsewhere", "said", "starts_another"]
+__all__ = ["asked_for", "check", "read_elsewhere", "read_of_modules", "said", "starts_another"]

@@ -1,0 +1,61 @@
+"""What parameters of setup start from, where it is computed of other parameters: the numbers, and what is left."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import jax.numpy as jnp
+import pytest
+from flax import nnx
+from nnx_migrate.migrate.pipeline import migrate_project
+from nnx_migrate.migrate.source import SourceFile
+
+from .loading import both_sides
+
+TEXT = (Path(__file__).parent / "forms_first_values.py").read_text()
+
+
+def test_first_values_follow_those_that_were_made_before() -> None:
+    _, after = both_sides("first_values", TEXT)
+    made = after.Recorded(4, 3, learned=True, gain=3.0, rngs=nnx.Rngs(0))
+    assert jnp.allclose(made.a[...], jnp.linalg.norm(made.w[...])) and jnp.allclose(made.log_gain[...], jnp.log(3.0))
+    again = after.BoundAgain(rngs=nnx.Rngs(0))
+    doubled = again.w[...] * 2
+    assert jnp.allclose(again.a[...], jnp.linalg.norm(doubled))
+    assert jnp.allclose(again.b[...], jnp.sum(doubled + again.a[...]), rtol=1e-5)
+    own = after.ByFunctions("own", rngs=nnx.Rngs(0))
+    assert jnp.allclose(own.y[...], own.w[...].sum() + own.v[...], rtol=1e-5)
+    assert jnp.allclose(own.c[...], own.w[...].sum() * 3.0, rtol=1e-5)
+    of_two = after.OfOneOf(first=False, rngs=nnx.Rngs(0))
+    assert jnp.allclose(of_two.b[...], jnp.linalg.norm(of_two.w2[...]) / 2)
+
+
+HEAD = """import jax.numpy as jnp
+from flax import linen as nn
+from flax.linen import initializers as init
+
+
+class Net(nn.Module):
+    def setup(self):
+        w = self.param("w", init.lecun_normal(), (4, 3))
+"""
+TAIL = """
+    def __call__(self, x):
+        return x @ self.w + self.dense(x)
+"""
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        # an attribute that every call computes
+        "self.n = jnp.linalg.norm(w); self.a = self.param('a', init.constant(self.n), (1,)); "
+        "self.w = w * self.n; self.dense = nn.Dense(3)",
+        # a layer's initializer, which may keep it
+        "self.dense = nn.Dense(3, bias_init=lambda *_: w[0]); self.w = w * 2",
+    ],
+)
+def test_what_else_is_made_of_them_is_left(lines: str) -> None:
+    text = HEAD + "".join(f"        {line}\n" for line in lines.split("; ")) + TAIL
+    (net,) = migrate_project([SourceFile.parse(Path("m.py"), "m", text)]).classes
+    assert str(net.outcome) == "bridged" and net.reason.startswith("setup computes with a parameter")
