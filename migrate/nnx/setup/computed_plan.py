@@ -13,6 +13,7 @@ from typing import Any
 
 from ...linen.project.classes import ClassModel, Method
 from ...linen.values.sites import Unmigratable
+from ...trees import subtree
 from . import setup_params
 from .setup_values import Computed, Reader, is_self_attribute
 
@@ -68,13 +69,20 @@ def _plan(run: Any, model: ClassModel, refusal: Unmigratable) -> Computed:
             raise refusal
     found.properties = {a for a in found.attributes if setup_params.read_of_modules(run, a)}
     for attribute in found.attributes:
-        if setup_params.asked_for(run, attribute) or (attribute in found.properties and attribute in found.held.values()):
+        hidden = attribute in found.properties and attribute in found.held.values()
+        if hidden or setup_params.asked_for(run, attribute) or any(_of_mixins(run, m, attribute) for m in model.mro()):
             raise Unmigratable(_CODE, f"{refusal.reason}, and another class reads `.{attribute}`", refusal.node)
     for method in model.own_methods.values():
         reads = _reads(method, found.attributes) if method is not setup else []
         if any(not isinstance(n.ctx, ast.Load) for n in reads) or (reads and method.compact):
             raise refusal
     return found
+
+
+def _of_mixins(run: Any, model: ClassModel, attribute: str) -> bool:
+    """Does a base that is no module, whose text stays what it is, ask for an attribute?"""
+    found = (run.project.definition(name) for name in model.foreign_bases)
+    return any(attribute in {n.attr for n in subtree(f[1]) if isinstance(n, ast.Attribute)} for f in found if f is not None)
 
 
 def _calls_setup(run: Any) -> bool:

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 def write(writer: ClassWriter, found: Computed) -> None:
     """The constructor without what moves, the method that computes it, and the reads of it."""
     setup = writer.model.own_methods.get("setup")
-    for method in writer.model.own_methods.values():
-        if method is not setup:
+    for method in (method for model in writer.model.mro() for method in model.own_methods.values()):
+        if method.name != "setup":
             _reads(writer, found, method)
     if setup is None:
         return  # a base has the method
@@ -57,6 +57,8 @@ def _reads(writer: ClassWriter, found: Computed, method: Method) -> None:
         local += "_"
     for node in reads:
         writer.put(node, f"{local}.{node.attr}", source=source)  # type: ignore[attr-defined]
+    if method.owner is not writer.model:
+        return  # the base says it, alike
     documented = isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant) and len(body) > 1
     writer.put_before(source, body[1 if documented else 0], [(f"{local} = self.{found.method}()",)])
 
