@@ -22,7 +22,7 @@ from ...linen.project.layer_fields import WHOLE
 from ...linen.values.merging import ArrayOrModule, members
 from ...linen.values.sites import Module, SelfModule, Site, Unmigratable, Variable
 from ...source import SourceFile
-from ..calls import cached_properties, call_dtypes, cells, uncalled_flags
+from ..calls import cached_properties, call_dtypes, cells, drawn, uncalled_flags
 from ..factories import choices, factories, helper_functions, wider_nothings
 from ..fields import call_fields, class_scope, kept_fields, post_init
 from ..generated import late_fields
@@ -274,7 +274,9 @@ class ClassWriter:
         if site.node in self.run.normalized:
             return
         if site.kind == "rng":
-            self.put(site.node, f"{site.holder}.{self.stream(site.target)}()", source=site.source)
+            once = site.in_setup and setup_params.is_for_first_values(self.run, site)
+            drawn_from = f"rngs{drawn.item(site.target)}" if once else f"{site.holder}.{self.stream(site.target)}"
+            self.put(site.node, f"{drawn_from}()", source=site.source)
             return
         if self.text.is_wrapper(site):
             self.put(site.node, *self.text.built[site][0].expression, source=site.source)

@@ -34,6 +34,7 @@ from ...names import is_attribute_name
 from ...trees import subtree
 from . import first_values, inner_variables
 from .inner_variables import STATIC
+from .setup_params import asks_for_shape
 
 _PLAIN = ast.Assign | ast.AnnAssign | ast.AugAssign | ast.FunctionDef
 
@@ -245,7 +246,8 @@ class Reader:
         found = self.run.evaluated.get(node) if isinstance(node, ast.Name | ast.Attribute) else None
         if found is not None and isinstance(found.value, Variable):
             parent = self.parents.get(node)
-            if not (isinstance(parent, ast.Assign) and parent.value is node):
+            static = parent is not None and asks_for_shape(parent, self.parents.get(parent))
+            if not static and not (isinstance(parent, ast.Assign) and parent.value is node):
                 raise self.refusal
         return any(self._follows(child) for child in ast.iter_child_nodes(node))
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import jax
 import jax.numpy as jnp
 import pytest
 from flax import nnx
+from nnx_migrate import compat
 from nnx_migrate.migrate.pipeline import migrate_project
 from nnx_migrate.migrate.source import SourceFile
 
@@ -59,3 +61,50 @@ def test_what_else_is_made_of_them_is_left(lines: str) -> None:
     text = HEAD + "".join(f"        {line}\n" for line in lines.split("; ")) + TAIL
     (net,) = migrate_project([SourceFile.parse(Path("m.py"), "m", text)]).classes
     assert str(net.outcome) == "bridged" and net.reason.startswith("setup computes with a parameter")
+
+
+DRAWN = """import jax
+import jax.numpy as jnp
+from flax import linen as nn
+
+
+class Codes(nn.Module):
+    \"\"\"Asks for shapes of its variables, and draws what they start from.\"\"\"
+
+    size: int = 3
+
+    def setup(self):
+        start = jax.random.uniform(self.make_rng("params"), (self.size, 4))
+        half = start / 2
+        self.codes = self.variable("codes", "codes", lambda *_: start, self.make_rng("params"), (self.size, 4))
+        self.mean = self.variable("codes", "mean", lambda: half)
+        print(f"{self.codes.value.shape} {self.mean.value.dtype}")
+        self.count = self.codes.value.shape[0]
+
+    def __call__(self, x):
+        return x @ (self.codes.value + self.mean.value).T * self.count
+"""
+
+
+def test_variables_start_from_what_setup_draws_once() -> None:
+    before, after = both_sides("drawn_once", DRAWN)
+    x = jnp.ones((2, 4))
+    model = after.Codes(rngs=nnx.Rngs(0))
+    assert jnp.allclose(model.codes[...], model.mean[...] * 2) and jnp.any(model.codes[...] != 0)
+    linen = before.Codes()
+    variables = linen.init(jax.random.key(0), x)
+    compat.from_linen(variables, model)
+    assert jnp.array_equal(model(x), linen.apply(variables, x, rngs={"params": jax.random.key(1)}))
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ("self.noise = start * 2", "setup draws random numbers"),
+        ("self.noise = jnp.sum(self.codes.value)", "setup computes with a parameter or variable"),
+    ],
+)
+def test_what_every_call_draws_or_reads_is_left(line: str, reason: str) -> None:
+    text = DRAWN.replace("self.count = self.codes.value.shape[0]", line).replace("self.count", "self.noise")
+    (codes,) = migrate_project([SourceFile.parse(Path("m.py"), "m", text)]).classes
+    assert str(codes.outcome) == "bridged" and codes.reason.startswith(reason)
