@@ -514,8 +514,8 @@ class ClassText:
         if site.renders["**"] is None:
             raise Unmigratable("NNX137", f"`{short(site.node)}` is given **kwargs known only when called", site.node)
         mapping = self.expression(site.renders["**"], site)
-        if site.renders.get("norm_options"):
-            return [("**", self.namer.parity("norm_options"), "(", *mapping, ")")]
+        if site.renders.get("options"):
+            return [("**", self.namer.parity(site.renders["options"]), "(", *mapping, ")")]
         return [("**", *mapping)]
 
     def named(self, parts: Parts) -> Parts:
