@@ -516,6 +516,9 @@ def _examples(text: ClassText) -> Iterator[Parts]:
         yield (f"{name}=" if by_name else "", said)
     if method.vararg and any(isinstance(n, ast.Name) and n.id == method.vararg for n in method.nodes):
         raise Unmigratable("NNX110", "a size is not known, and the call takes *args", text.model.node)
+    rest = method.node.args.kwarg
+    if rest and not method.parameters and any(isinstance(n, ast.Name) and n.id == rest.arg for n in method.nodes):
+        raise Unmigratable("NNX110", "a size is not known, and the call takes **kwargs alone", text.model.node)
 
 
 def example(text: ClassText, argument: str, name: str) -> AddedArgument:
