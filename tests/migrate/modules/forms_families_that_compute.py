@@ -211,7 +211,30 @@ class ListOfTwoNames(nn.Module):
         return x @ self.y + x @ self.z
 
 
+class Weighted(nn.Module):
+    def setup(self):
+        self.w = self.param("w", init.normal(1.0), (4,))
+
+    def __call__(self, x):
+        return x * self.w
+
+
+class OfSubmodules(nn.Module):
+    """Parameters of submodules, one under another name and one by a local name of the module."""
+
+    def setup(self):
+        self.weighted = Weighted()
+        self.weight = self.weighted.w
+        embed = nn.Embed(5, 4)
+        self.embed = embed
+        self.table = embed.embedding.T
+
+    def __call__(self, x):
+        return (self.weighted(x) * self.weight) @ self.table
+
+
 CASES: list[Any] = [
+    ("OfSubmodules", {}, [(2, 4)], {}),
     ("Thrice", {}, [(2, 4)], {}),
     ("OwnSetup", {}, [(2, 4)], {}),
     ("OfThrice", {}, [(2, 4)], {}),
