@@ -43,6 +43,7 @@ def write(writer: ClassWriter, found: Computed) -> None:
     for statement in found.kept - found.both.keys():
         for edit in text.edits(statement):
             writer.put(edit.span, *edit.parts, source=source)
+    text.write_attributes_of_first_values()
     text.write()
 
 
@@ -99,6 +100,22 @@ class _Text:
                 order=9,
             )
         self._take_away(body[self._take_first_away(body) :])
+
+    def write_attributes_of_first_values(self) -> None:
+        """What the constructor computes in attributes is in the same namespace there."""
+        found, source, writer = self.found, self.source, self.writer
+        for node in found.starts:
+            if is_self_attribute(node) and node.attr in found.attributes:  # type: ignore[attr-defined]
+                writer.put(node, f"computed.{node.attr}", source=source)  # type: ignore[attr-defined]
+        computing = [
+            s
+            for s in self.setup.node.body
+            if any(n in found.kept for n in subtree(s))  # type: ignore[comparison-overlap]
+            and any(is_self_attribute(n) and n.attr in found.attributes for n in subtree(s))  # type: ignore[attr-defined]
+        ]
+        if computing:
+            namespace = writer.namer.name("types.SimpleNamespace")
+            writer.put_before(source, computing[0], [(f"computed = {namespace}()",)])
 
     def _is_said(self, statement: ast.stmt) -> bool:
         found = self.found

@@ -24,14 +24,12 @@ if TYPE_CHECKING:
 def keep(reader: Reader) -> None:
     """Note which statements the constructor needs as well, and which it alone needs.
 
-    Raises the refusal where a first value needs an attribute that every call computes, or what a loop computes.
+    Raises the refusal where a first value needs what a loop computes that makes the parameter.
     """
     found = reader.found
     wanted: set[str] = set()
     for site in reader.made.values():
         for argument in reader.arguments(site) if site.kind in ("param", "variable") else ():
-            if any(reader.is_computed(n) for n in subtree(argument)):
-                raise reader.refusal
             wanted |= {*_names(reader, argument)}
             found.starts.update(subtree(argument))
     while True:
@@ -44,7 +42,7 @@ def keep(reader: Reader) -> None:
         if len(found.kept) == before:
             break
     while True:
-        alone = [s for s in found.kept if s in found.moved and not _stored(s) & {*_needed(reader, s)}]
+        alone = [s for s in found.kept if s in found.moved and not _stored(s) & {*_needed(reader, s)} and _is_local(s)]
         if not alone:
             return
         found.moved.difference_update(alone)
@@ -52,25 +50,31 @@ def keep(reader: Reader) -> None:
 
 def _may_stay(reader: Reader, statement: ast.stmt) -> None:
     """Raises the refusal where a constructor cannot compute what a statement does."""
-    attributes = [n for n in subtree(statement) if isinstance(n, ast.Attribute)]
-    stores = any(isinstance(n.ctx, ast.Store) or reader.is_computed(n) for n in attributes)
     around = [a for a in reader.above(statement, reader.setup.node) if a is not statement]
     looped = any(isinstance(a, ast.For | ast.While | ast.Try) for a in around)
-    if stores or looped or getattr(statement, "value", None) in reader.run.setup_helpers:
+    if looped or getattr(statement, "value", None) in reader.run.setup_helpers:
         raise reader.refusal
 
 
+def _is_local(statement: ast.stmt) -> bool:
+    """Does a statement give nothing to attributes, which methods may ask for?"""
+    return not any(isinstance(n, ast.Attribute) and isinstance(n.ctx, ast.Store) for n in subtree(statement))
+
+
 def _stored(statement: ast.stmt) -> set[str]:
-    """The names that a statement gives something, or takes it from."""
+    """The names, and `.attributes`, that a statement gives something, or takes it from."""
     named = {statement.name} if isinstance(statement, ast.FunctionDef) else set()
-    return named | {n.id for n in subtree(statement) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)}
+    given = [n for n in subtree(statement) if isinstance(n, ast.Name | ast.Attribute) and not isinstance(n.ctx, ast.Load)]
+    return named | {n.id if isinstance(n, ast.Name) else f".{n.attr}" for n in given}
 
 
 def _names(reader: Reader, node: ast.AST) -> Iterator[str]:
-    """The names of what follows parameters, as far as a node reads them."""
+    """The names, and `.attributes`, of what follows parameters, as far as a node reads them."""
     for inner in subtree(node):
         if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Load) and inner.id in reader.found.names:
             yield inner.id
+        elif reader.is_computed(inner) and isinstance(inner, ast.Attribute) and isinstance(inner.ctx, ast.Load):
+            yield f".{inner.attr}"
 
 
 def _needed(reader: Reader, own: ast.stmt) -> Iterator[str]:

@@ -121,7 +121,33 @@ class OfVariables(nn.Module):
         return x @ self.w * self.v.value
 
 
+class OfAttributes(nn.Module):
+    """First values that read what setup keeps in attributes for every call."""
+
+    flag: bool = True
+
+    def setup(self):
+        """Makes them."""
+        self.log = self.param("log", init.normal(), (3,))
+        if self.flag:
+            self.scale = jnp.exp(self.log)
+        else:
+            self.scale = self.log * 2
+        self.scale = self.scale + 1
+        half = self.scale / 2
+        self.b = self.param("b", lambda key, shape: half + self.scale * jnp.ones(shape), (3,))
+        self.c = self.variable("stats", "c", lambda: self.scale.sum())
+        self.gain = jnp.exp(self.param("log_gain", init.constant(self.scale), (3,)))
+        self.d = self.param("d", init.constant(self.gain), (3,))
+        self.out = self.b * self.scale
+
+    def __call__(self, x):
+        return x * self.scale + self.out * self.gain + self.c.value + self.d
+
+
 CASES: list[Any] = [
+    ("OfAttributes", {}, [(2, 3)], {}),
+    ("OfAttributes", {"flag": False}, [(2, 3)], {}),
     ("Recorded", {"size": 4, "features": 3}, [(2, 4)], {}),
     ("Recorded", {"size": 4, "features": 3, "use_bias": False, "learned": True}, [(2, 4)], {}),
     ("BoundAgain", {}, [(2, 4)], {}),

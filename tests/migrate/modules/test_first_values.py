@@ -28,6 +28,10 @@ def test_first_values_follow_those_that_were_made_before() -> None:
     own = after.ByFunctions("own", rngs=nnx.Rngs(0))
     assert jnp.allclose(own.y[...], own.w[...].sum() + own.v[...], rtol=1e-5)
     assert jnp.allclose(own.c[...], own.w[...].sum() * 3.0, rtol=1e-5)
+    kept = after.OfAttributes(rngs=nnx.Rngs(0))
+    scale = jnp.exp(kept.log[...]) + 1
+    assert jnp.allclose(kept.b[...], scale * 1.5) and jnp.allclose(kept.log_gain[...], scale)
+    assert jnp.allclose(kept.d[...], jnp.exp(scale)) and jnp.allclose(kept.c[...], scale.sum())
     of_two = after.OfOneOf(first=False, rngs=nnx.Rngs(0))
     assert jnp.allclose(of_two.b[...], jnp.linalg.norm(of_two.w2[...]) / 2)
 
@@ -44,15 +48,17 @@ class Net(nn.Module):
 TAIL = """
     def __call__(self, x):
         return x @ self.w + self.dense(x)
+
+    def start(self, key, shape):
+        return self.w[0]
 """
 
 
 @pytest.mark.parametrize(
     "lines",
     [
-        # an attribute that every call computes
-        "self.n = jnp.linalg.norm(w); self.a = self.param('a', init.constant(self.n), (1,)); "
-        "self.w = w * self.n; self.dense = nn.Dense(3)",
+        # a method that asks for what every call computes
+        "self.dense = nn.Dense(3); self.w = w * 2; self.a = self.param('a', self.start, (3,))",
         # a layer's initializer, which may keep it
         "self.dense = nn.Dense(3, bias_init=lambda *_: w[0]); self.w = w * 2",
     ],
