@@ -10,6 +10,7 @@ from ... import shared_lines
 from ...edits import Edit, Overlay, Part, Span
 from ...linen.modules.self_calls import SetupParam
 from ...linen.project.classes import Method
+from ...linen.values.sites import Unmigratable
 from ...source import SourceFile
 from ...trees import subtree
 from . import inner_variables
@@ -37,6 +38,8 @@ def write(writer: ClassWriter, found: Computed) -> None:
         parts: list[Part] = []
         for site in sites:
             parts += [indent if parts else "", f"self.{found.held[id(site.node)]} = ", source.span(site.node)]
+        if (statement in found.kept or len(sites) > 1) and text.is_behind(statement):
+            raise Unmigratable("NNX170", "what needs lines of its own stands behind a condition on its line", statement)
         if statement in found.kept:
             parts += [indent, *text.said_in_parts(statement, source.span(statement))]
         writer.put(statement, *parts, source=source)
@@ -133,9 +136,19 @@ class _Text:
             if len(shared_lines.beside(self.source, statement)) > 1:
                 start, end = self.source.span(statement).start, self.source.span(statement).end
             stop = end - len(self.source.newline) if self.source.text[:end].endswith(self.source.newline) else end
-            lead = "" if start < self.source.span(statement).start else self.source.indent_of(statement)
+            lead = "" if start < self.source.span(statement).start else self._indent(statement)
             self.parts += [lead, *self.said_in_parts(statement, Span(start, stop)), self.source.newline]
             self.writer.asked |= {n.attr for n in subtree(statement) if isinstance(n, ast.Attribute)}
+
+    def _indent(self, statement: ast.stmt) -> str:
+        """Where a statement stands on a line of its own, also one behind a condition: `else: w = 1`."""
+        return self.source.indent_of(statement) + (self.source.indent_unit if self.is_behind(statement) else "")
+
+    def is_behind(self, statement: ast.stmt) -> bool:
+        """Does it stand on the line of the condition around it?"""
+        first = shared_lines.beside(self.source, statement)[0]
+        line = self.source.line_span(first).start
+        return bool(self.source.text[line : self.source.full_span(first).start].strip())
 
     def _if(self, node: ast.If, word: str) -> None:
         source, newline = self.source, self.source.newline
@@ -145,15 +158,18 @@ class _Text:
         if any(self._is_said(s) for s in node.body):
             self._block(node.body)
         else:
-            self.parts += [f"{source.indent_of(node.body[0])}pass{newline}"]
+            self.parts += [f"{self._indent(node.body[0])}pass{newline}"]
         if not any(self._is_said(s) for s in node.orelse):
             return
         first = node.orelse[0]
-        if len(node.orelse) == 1 and isinstance(first, ast.If) and first not in self.found.moved:
-            chained = source.text[source.span(first).start :].startswith("elif")
-            if chained:
+        if isinstance(first, ast.If) and source.text[source.span(first).start :].startswith("elif"):
+            if first not in self.found.moved:
                 self._if(first, "elif")
                 return
+            start, end = source.span(first).start, source.span(first).end  # the `elif` and all that belongs to it
+            self.parts += [indent, *self.said_in_parts(first, Span(start, end)), newline]
+            self.writer.asked |= {n.attr for n in subtree(first) if isinstance(n, ast.Attribute)}
+            return
         self.parts += [f"{indent}else:{newline}"]
         self._block(node.orelse)
 
@@ -209,7 +225,11 @@ class _Text:
                 continue
             if isinstance(statement, ast.If) and statement not in self.found.moved:
                 for block in (statement.body, statement.orelse):
-                    if block and all(self.found.is_gone(s) for s in block):
+                    gone = bool(block) and all(self.found.is_gone(s) for s in block)
+                    if gone and block is statement.orelse:  # with its `else`
+                        behind = self.source.line_span(statement.body[-1]).end
+                        self.writer.remove(self.source, Span(behind, self.source.line_span(block[-1]).end))
+                    elif gone:
                         self.writer.put(block[0], "pass", source=self.source, in_place=True)
                         self._take_away(block[1:])
                     else:

@@ -114,3 +114,18 @@ def test_what_every_call_draws_or_reads_is_left(line: str, reason: str) -> None:
     text = DRAWN.replace("self.count = self.codes.value.shape[0]", line).replace("self.count", "self.noise")
     (codes,) = migrate_project([SourceFile.parse(Path("m.py"), "m", text)]).classes
     assert str(codes.outcome) == "bridged" and codes.reason.startswith(reason)
+
+
+def test_a_first_value_of_what_stands_behind_a_condition_on_its_line_is_left() -> None:
+    text = HEAD.replace("Module):", "Module):\n    kind: str = 'a'\n") + (
+        "        if self.kind == 'a': d = self.param('d', init.normal(), (3,))\n"
+        "        else: d = w[0]\n"
+        "        self.e = self.param('e', init.constant(d), (3,))\n"
+        "        self.w = w + d\n\n"
+        "    def __call__(self, x):\n"
+        "        return x @ self.w + self.e\n"
+    )
+    (net,) = migrate_project([SourceFile.parse(Path("m.py"), "m", text)]).classes
+    assert (
+        str(net.outcome) == "bridged" and net.reason == "what needs lines of its own stands behind a condition on its line"
+    )
