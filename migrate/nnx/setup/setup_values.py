@@ -24,15 +24,14 @@ import dataclasses
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from ...linen.lists.chains import Chain
 from ...linen.modules.self_calls import SetupParam
 from ...linen.project.classes import ClassModel, Method
 from ...linen.values import mutation
-from ...linen.values.sites import Module, Repeated, Site, Table, Unmigratable, Variable
-from ...linen.values.values import Tup
+from ...linen.values.sites import Module, Site, Unmigratable, Variable
 from ...names import is_attribute_name
 from ...trees import subtree
 from . import first_values, inner_variables
+from .changed_names import ChangedNames
 from .inner_variables import STATIC
 from .setup_params import asks_for_shape
 
@@ -88,6 +87,7 @@ class Reader:
         while name in taken:
             name += "_"
         self.found = Computed(name)
+        self.changed = ChangedNames(run, setup)
         self.parents = {child: n for n in setup.nodes for child in ast.iter_child_nodes(n)}
 
     def read(self) -> Computed:
@@ -106,6 +106,7 @@ class Reader:
         first_values.keep(self)
         self._copy_needed()
         self._move_what_nothing_else_needs()
+        self._check_attributes()
         self._check_methods()
         return found
 
@@ -317,7 +318,7 @@ class Reader:
                     continue
                 if any(p in found.moved or p in found.copied for p in self.above(node, self.setup.node)):
                     continue
-                if isinstance(node, ast.If) or not (self._given_by(node) & wanted):
+                if isinstance(node, ast.If) or not (self.changed.by(node) & wanted):
                     continue
                 if not isinstance(node, _PLAIN | ast.For | ast.Expr) or any(id(n) in self.made for n in subtree(node)):
                     raise self.refusal
@@ -333,24 +334,6 @@ class Reader:
                 named = {n.id for n in (*node.targets, node.value) if isinstance(n, ast.Name)}
                 others |= named & changed if named & wanted else set()
         return others
-
-    def _given_by(self, node: ast.stmt) -> set[str]:
-        """The names that a statement gives something, and those of what it changes in place."""
-        if isinstance(node, ast.FunctionDef):
-            return {node.name}
-        found = {n.id for n in subtree(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
-        for inner in subtree(node):
-            if isinstance(inner, ast.stmt):
-                found |= mutation.changed_names(inner)
-            if isinstance(inner, ast.Expr) and isinstance(inner.value, ast.Call):  # `fill(sizes)`
-                given = [*inner.value.args, *[k.value for k in inner.value.keywords]]
-                found |= {n.id for n in given if isinstance(n, ast.Name) and self._may_change(n)}
-        return found
-
-    def _may_change(self, node: ast.Name) -> bool:
-        held = self.run.evaluated.get(node)
-        value = held.value if held is not None else None
-        return isinstance(value, Repeated | Table | Chain) or (isinstance(value, Tup) and value.kind == "list")
 
     def _move_what_nothing_else_needs(self) -> None:
         """Of the statements that the method needs as well, those that the rest of setup does not need."""
@@ -391,6 +374,28 @@ class Reader:
     def is_computed(self, node: ast.AST) -> bool:
         """Is it an attribute that every call computes?"""
         return is_self_attribute(node) and node.attr in self.found.attributes  # type: ignore[attr-defined]
+
+    def _check_attributes(self) -> None:
+        """What the method reads of the module is what `setup` leaves there, which must be what was there."""
+        for statement in (*self.found.moved, *self.found.both, *self.found.copied):
+            for node in subtree(statement):
+                if is_self_attribute(node) and not self.is_computed(node) and isinstance(node.ctx, ast.Load):  # type: ignore[attr-defined]
+                    if any(self._is_given_behind(n, node, statement) for n in self.setup.nodes):
+                        raise self.refusal
+
+    def _is_given_behind(self, other: ast.AST, node: ast.AST, statement: ast.stmt) -> bool:
+        """Is the attribute `node` given something behind the statement that reads it: `self.n = 3`?"""
+        if not is_self_attribute(other) or other.lineno <= (statement.end_lineno or statement.lineno):  # type: ignore[attr-defined]
+            return False
+        method = self.model.method(other.attr)  # type: ignore[attr-defined]
+        if method is not None:  # `self.build()`
+            return any(self._is_store(n, node) for n in method.nodes)
+        return self._is_store(other, node)
+
+    @staticmethod
+    def _is_store(other: ast.AST, node: ast.AST) -> bool:
+        stored = is_self_attribute(other) and not isinstance(other.ctx, ast.Load)  # type: ignore[attr-defined]
+        return stored and other.attr == node.attr  # type: ignore[attr-defined]
 
     def _check_methods(self) -> None:
         """What the method calls of the module may not ask for what the method computes."""

@@ -129,3 +129,17 @@ def test_a_first_value_of_what_stands_behind_a_condition_on_its_line_is_left() -
     assert (
         str(net.outcome) == "bridged" and net.reason == "what needs lines of its own stands behind a condition on its line"
     )
+
+
+@pytest.mark.parametrize("change", ["self.k = 5", "self.build()"])
+@pytest.mark.parametrize("line", ["self.w = w * self.k", "m = self.k * 2; self.w = w * m"])
+def test_what_reads_an_attribute_that_setup_gives_another_value_is_left(line: str, change: str) -> None:
+    """The method that computes would read the last one; so would a call that the parameter is moved to."""
+    lines = ["self.k = 3", *line.split("; "), change]
+    text = (
+        HEAD
+        + "".join(f"        {said}\n" for said in lines)
+        + ("\n    def build(self):\n        self.k = 7\n\n    def __call__(self, x):\n        return x @ self.w * self.k\n")
+    )
+    (net,) = migrate_project([SourceFile.parse(Path("m.py"), "m", text)]).classes
+    assert str(net.outcome) == "bridged" and net.reason.startswith("setup computes with a parameter")
