@@ -12,6 +12,7 @@ from collections.abc import Set
 from typing import Any
 
 from ...linen.project.classes import ClassModel, Method
+from ...linen.values.merging import members
 from ...linen.values.sites import Unmigratable
 from ...trees import subtree
 from . import setup_params
@@ -67,7 +68,9 @@ def _plan(run: Any, model: ClassModel, refusal: Unmigratable) -> Computed:
         of_owner = _plan(run.analyser.execution(setup.owner.qualname), setup.owner, refusal)
         if not found.is_like(of_owner) or found.attributes & {*run.fields, *model.methods(), *model.class_attributes}:
             raise refusal
-    found.properties = {a for a in found.attributes if setup_params.read_of_modules(run, a)}
+    found.properties = {
+        a for a in found.attributes if setup_params.read_of_modules(run, a) or _is_read_of(run, setup.owner, a)
+    }
     for attribute in found.attributes:
         hidden = attribute in found.properties and attribute in found.held.values()
         if hidden or setup_params.asked_for(run, attribute) or any(_of_mixins(run, m, attribute) for m in model.mro()):
@@ -77,6 +80,28 @@ def _plan(run: Any, model: ClassModel, refusal: Unmigratable) -> Computed:
         if any(not isinstance(n.ctx, ast.Load) for n in reads) or (reads and method.compact):
             raise refusal
     return found
+
+
+def _is_read_of(run: Any, model: ClassModel, attribute: str) -> bool:
+    """Does a class read an attribute of a module of this class that it has under a local name (`layer.record`), or a file
+    that binds modules something of that name?"""
+    if any(attribute in file.words and ".bind(" in file.text for file in run.project.files.values()):
+        return True
+    family = {model.qualname, *(derived.qualname for derived in run.analyser.classes.derived(model))}
+    for other in run.analyser.classes:
+        if attribute not in other.source.words:
+            continue
+        reads = [
+            n for m in other.own_methods.values() for n in m.nodes if isinstance(n, ast.Attribute) and n.attr == attribute
+        ]
+        try:
+            evaluated = run.analyser.execution(other.qualname).evaluated if reads else {}
+        except Unmigratable:
+            continue  # it stays Linen
+        given = [evaluated[n.value].value for n in reads if n.value in evaluated]
+        if any(module.site.target in family for value in given for module in members(value)):
+            return True
+    return False
 
 
 def _of_mixins(run: Any, model: ClassModel, attribute: str) -> bool:

@@ -233,7 +233,67 @@ class OfSubmodules(nn.Module):
         return (self.weighted(x) * self.weight) @ self.table
 
 
+class Weights(nn.Module):
+    features: int = 3
+    size: int = 4
+
+    def setup(self):
+        w = self.param("w", init.lecun_normal(), (self.size, self.features))
+        self.weights = (w, w * 2)
+
+    def __call__(self, x):
+        return x @ self.weights[1]
+
+
+class ReadInTheCall(nn.Module):
+    @nn.compact
+
+    def __call__(self, x):
+        s = Weights(name="s")
+        y = s(x)
+        return y + jnp.sum(s.weights[0])
+
+
+class OfAField(nn.Module):
+    inner: nn.Module
+
+    def __call__(self, x):
+        return self.inner(x) + self.inner.weights[1].sum()
+
+
+class GivesAField(nn.Module):
+    @nn.compact
+
+    def __call__(self, x):
+        return OfAField(Weights())(x)
+
+
+class OfADict(nn.Module):
+    def setup(self):
+        self.layers = {"a": Weights(), "b": Weights()}
+        self.all = {k: m.weights[1].sum() for k, m in self.layers.items()}
+
+    def __call__(self, x):
+        return self.layers["a"](x) * self.all["a"] + self.layers["b"](x) * self.all["b"]
+
+
+class OfAnArgument(nn.Module):
+    def setup(self):
+        self.s = Weights()
+        self.t = Weights()
+
+    def __call__(self, x):
+        return self.helper(self.s, x) + self.helper(self.t, x)
+
+    def helper(self, m, x):
+        return m(x) + m.weights[1].sum()
+
+
 CASES: list[Any] = [
+    ("ReadInTheCall", {}, [(2, 4)], {}),
+    ("GivesAField", {}, [(2, 4)], {}),
+    ("OfADict", {}, [(2, 4)], {}),
+    ("OfAnArgument", {}, [(2, 4)], {}),
     ("OfSubmodules", {}, [(2, 4)], {}),
     ("Thrice", {}, [(2, 4)], {}),
     ("OwnSetup", {}, [(2, 4)], {}),
