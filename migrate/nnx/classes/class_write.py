@@ -163,6 +163,7 @@ class ClassWriter:
                 self._site_edit(site)
         for span, parts in [*setup_names.edits(self.run, self.text.renamed), *hidden_methods.edits(self.run)]:
             self.put(span, *parts)
+        setup_names.write_properties(self)
         for _, module in held_modules(self.run):
             call_write.write(self, module.site)
         for site in self.run.reached.values():
