@@ -74,6 +74,7 @@ class _Text:
         self.writer, self.found, self.setup = writer, found, setup
         self.source: SourceFile = setup.source
         self.parts: list[Part] = []
+        self.opened = {id(site.node): site.opened for sites in found.both.values() for site in sites}
 
     def write(self) -> None:
         writer, source, newline = self.writer, self.source, self.source.newline
@@ -188,7 +189,7 @@ class _Text:
             key = self.found.held.get(id(node))
             inner = inner_variables.read(self.writer.run, node)
             if key is not None:
-                yield Edit(source.span(node), (f"self.{key}[...]",))
+                yield Edit(source.span(node), (f"self.{key}{self.opened[id(node)]}",))
             elif isinstance(node, ast.Name) and node.id in self.found.attributes_of_names:
                 attribute = self.found.attributes_of_names[node.id]
                 yield Edit(source.span(node), (f"self.{self.writer.text.renamed.get(attribute, attribute)}",))
