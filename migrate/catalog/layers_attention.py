@@ -42,6 +42,7 @@ _FIELDS = (
 )
 
 
+_ONE_WIDTH = "the keys and the values of attention must have one width; else its call fails"
 _MASKS = ("mask", "make_attention_mask", "make_causal_mask", "combine_masks")
 
 
@@ -105,8 +106,11 @@ class MultiHeadDotProductAttention(Layer):
             if size != in_features:
                 draft.size("in_kv_features", size, why_of(keys), keyword=True)
             values = (call or {}).get("inputs_v")
-            if isinstance(values, Array) and size is not None and values.shape.dim(-1) not in (None, size):
-                raise Unsupported("NNX203", "attention whose keys and values have different sizes")
+            other = shape_of(values).dim(-1) if isinstance(values, Array) else None
+            if size is not None and other not in (None, size):
+                if size.single_atom() is None or other.single_atom() is None:
+                    raise Unsupported("NNX203", "attention whose keys and values have different sizes")
+                draft.notes.append(("NNX117", _ONE_WIDTH))
         draft.move("qkv_features", "qkv_features")
         draft.move("out_features", "out_features")
         self._flag(draft)

@@ -67,6 +67,17 @@ class Bindings:
         except TypeError:
             return None
 
+    def number(self, node: ast.expr) -> int | None:
+        """A whole number that the arguments that are constants say: `blocks`, `depth - 1`."""
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub):
+            left, right = self.number(node.left), self.number(node.right)
+            if left is None or right is None:
+                return None
+            return left + right if isinstance(node.op, ast.Add) else left - right
+        if isinstance(node, ast.Name) and self.function.is_own(node):
+            node = self.constants.get(node.id, node)
+        return node.value if isinstance(node, ast.Constant) and type(node.value) is int else None
+
     def _rendered(self, span: Span) -> str:
         return self._render(span, self._edits())
 

@@ -63,6 +63,14 @@ def _set_attributes(statement: ast.AST) -> set[str]:
     return {n.attr for n in nodes if isinstance(n.value, ast.Name) and n.value.id == "self"}
 
 
+def _all_set(source: SourceFile, setup: ast.FunctionDef, statement: ast.AST) -> set[str]:
+    """The same with those that the methods set which it calls: `self.build()`."""
+    model = source.parents.get(setup)
+    asked = _own_reads(statement)
+    called = [m for m in (model.body if isinstance(model, ast.ClassDef) else ()) if getattr(m, "name", "") in asked]
+    return _set_attributes(statement).union(*[_set_attributes(m) for m in called])
+
+
 def _own_reads(statement: ast.AST) -> set[str]:
     """The attributes of self that a statement reads."""
     nodes = [n for n in subtree(statement) if isinstance(n, ast.Attribute) and isinstance(n.ctx, ast.Load)]
@@ -106,6 +114,10 @@ def _bound(statement: ast.AST) -> set[str]:
             held = node.func.value
         if isinstance(held, ast.Name):
             found.add(held.id)
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "next":
+            found |= {n.id for n in node.args if isinstance(n, ast.Name)}
+    if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):  # `fill(sizes)`
+        found |= {n.id for n in statement.value.args if isinstance(n, ast.Name)}
     return found
 
 
@@ -139,6 +151,9 @@ def _moved(
     if any(all(k.arg != "name" for k in call.keywords) for s in core for call in made[s]):
         return None  # it has the attribute's name in setup, and a number in a compact method
     left = [s for s in body if s not in core and s not in needed]
+    moved = core | needed
+    if any(_own_reads(s) & _all_set(source, setup, other) for s in moved for other in left if other.lineno > s.lineno):
+        return None  # the method would read what setup leaves there in the end
     count = -1
     kept: set[ast.stmt] = set(left)
     while count != len(kept):

@@ -16,6 +16,7 @@ from .place import Place
 from .pure import is_pure, is_simple
 
 MAX_PASSES = 4  # of a loop that is said pass by pass
+MAX_LINES = 8  # of one that has one statement
 
 
 class Names:
@@ -290,19 +291,21 @@ class Writer:
             self._leaf(None, indent)
 
     def _passes(self, statement: ast.stmt) -> int | None:
-        """How often a loop runs that does the same in each pass, where an argument says it: `for _ in range(depth)`."""
+        """How often a loop runs that does the same in each pass, where arguments say it: `for _ in range(1, depth)`."""
         if not isinstance(statement, ast.For) or statement.orelse or not isinstance(statement.target, ast.Name):
             return None
         over = statement.iter
         counted = isinstance(over, ast.Call) and isinstance(over.func, ast.Name) and over.func.id == "range"
-        if not isinstance(over, ast.Call) or not counted or len(over.args) != 1 or not isinstance(over.args[0], ast.Name):
+        if not isinstance(over, ast.Call) or not counted or len(over.args) not in (1, 2) or over.keywords:
             return None
-        given = self.bindings.constants.get(over.args[0].id)
-        count = given.value if isinstance(given, ast.Constant) and self.function.is_own(over.args[0]) else None
+        ends = [self.bindings.number(argument) for argument in over.args]
         nodes = [n for s in self.function.body for n in subtree(s)]
         reads = [n for n in nodes if isinstance(n, ast.Name) and n.id == statement.target.id and isinstance(n.ctx, ast.Load)]
         leaves = any(isinstance(n, ast.Return | ast.Break | ast.Continue) for n in subtree(statement))
-        return count if type(count) is int and 0 <= count <= MAX_PASSES and not reads and not leaves else None
+        if None in ends or reads or leaves or all(isinstance(argument, ast.Constant) for argument in over.args):
+            return None
+        count = len(range(*ends))  # type: ignore[arg-type]
+        return count if count <= MAX_PASSES or (count <= MAX_LINES and len(statement.body) == 1) else None
 
     def _choice(self, statement: ast.stmt, rest: Sequence[ast.stmt], indent: str) -> None:
         """An `if` that returns: what follows it stands in the branch that does not."""

@@ -88,10 +88,12 @@ RULES = (
     Rule(
         "NNX117",
         "sizes-agree",
-        "the constructor checks that two sizes are the same",
+        "two sizes must be the same, which is checked",
         what="A loop of the call picks modules of a list by a number of its own (`self.groups[i // 2]`). Linen gives each "
         "the width of what it is first called with, which is the same for all only where a pass of the loop gives what it "
-        "takes. The constructor raises where it does not. What to do: nothing, unless it raises.",
+        "takes. The constructor raises where it does not. Likewise attention of NNX has one width for its keys and its "
+        "values: where these are arguments of which no code shows the widths, a call with unlike ones raises. What to do: "
+        "nothing, unless it raises.",
         why="NNX makes its weights in the constructor, before anything is called.",
         how_sure="Checked where the model is made.",
     ),

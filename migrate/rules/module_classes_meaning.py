@@ -286,9 +286,10 @@ RULES = (
         "dataclass-options",
         "the class has dataclass options or a dataclass decorator",
         "`kw_only=True`, `frozen=...`, `@dataclass` and the like, and decorators that ask for dataclass fields or replace "
-        "the constructor.",
+        "the constructor. Of a frozen dataclass (`@flax.struct.dataclass`) Linen makes no module either today: making one "
+        "raises a FrozenInstanceError.",
         "The class gets a written constructor in place of the dataclass's.",
-        "drop the option.",
+        "drop the option, or the decorator.",
     ),
     stays(
         "NNX172",

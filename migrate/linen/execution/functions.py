@@ -17,6 +17,7 @@ from ..modules.layer_classes import layer_class
 from ..modules.module_calls import Transformed
 from ..outside.held_classes import held_class
 from ..outside.made_outside import made_for_setup
+from ..project import own_name
 from ..shapes.rotations import rotated
 from ..values import caller_words, mutation, rest_arguments
 from ..values.arguments import Arguments, arguments_of, defaults_of, function_env, parameters_of, stored_names
@@ -278,6 +279,13 @@ def decorated_function(run: Any, node: ast.FunctionDef, env: Any) -> Value:
     return LiftedFunction(function, tuple(lifted)) if lifted else function
 
 
+def _does_nothing(run: Any, node: ast.Call, env: Any) -> bool:
+    """`super().__init__()` in `setup`, of a class of nn.Module alone: it forgets a name that nothing reads."""
+    model = run.model
+    alone = not model.bases and set(model.foreign_bases) == {"flax.linen.Module"} and not own_name.is_asked(model)
+    return run.in_setup and alone and not node.args and not node.keywords and env.method is model.own_methods.get("setup")
+
+
 def super_call(run: Any, node: ast.Call, name: str, env: Any) -> Abs:
     """`super().method(...)`: the method of the next class in the inheritance, followed."""
     if name == "__call__" and run.layer_calls:
@@ -286,7 +294,7 @@ def super_call(run: Any, node: ast.Call, name: str, env: Any) -> Abs:
             return Abs(given)
     method = run.model.method(name, after=env.method.owner if env.method is not None else None)
     if method is None:
-        if name in ("setup", "__post_init__"):
+        if name in ("setup", "__post_init__") or (name == "__init__" and _does_nothing(run, node, env)):
             return Abs(Const(None), static=True)
         raise Unmigratable("NNX136", f"`super().{name}` leads outside the project", node)
     run.super_calls.append((node, method))

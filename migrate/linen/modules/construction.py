@@ -33,7 +33,7 @@ from ..values.sites import (
     Static,
     Unmigratable,
 )
-from ..values.unpacking import is_open, sizes_left_open, starred_sizes, unpacked
+from ..values.unpacking import options_part, sizes_left_open, starred_sizes, unpacked
 from ..values.values import Const, Global, Unknown, Value
 from . import call_fields, foreign, merged_fields
 from .choices import RAISED, FactoryChoice, check_unchanged, lifted_or_not, map_choice
@@ -126,7 +126,7 @@ def _site(run: Any, factory: Factory, node: ast.Call, arguments: Arguments, env:
         raise Unmigratable("NNX137", f"`{ast.unparse(node.func)}` is given *args", node)
     known, mapping = unpacked(run, factory.target, arguments, env)
     keywords = {k: (n, a) for k, n, a in known}
-    opened = is_open(run, factory.target, mapping, env)
+    opened = options_part(run, factory.target, mapping, env)
     if opened and (factory.args or factory.positional or factory.lifted):  # it may hold another value of what these hold
         raise Unmigratable("NNX137", f"`{ast.unparse(node.func)}` is a partial, and given keywords that are not known", node)
     name = keywords.pop("name", None)
@@ -195,7 +195,7 @@ def _site(run: Any, factory: Factory, node: ast.Call, arguments: Arguments, env:
     site.renders["func"] = run.localize(node.func, env) if not inline else None
     if mapping is not None:
         site.renders["**"] = run.localize(mapping, env)
-        site.renders["norm_options"] = opened
+        site.renders["options"] = opened
     handed = [*factory.unpacked, *([mapping] if mapping is not None else [])]
     site.renders["open"] = tuple(key for m in handed for key in sizes_left_open(run, m, env) if key not in bound)
     if of_package:

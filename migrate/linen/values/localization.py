@@ -50,6 +50,11 @@ def named_after(name: str, value: Value, sequence: bool = False) -> Abs:
     return Abs(value)
 
 
+def is_of_setup(env: Any) -> bool:
+    """Is it code of `setup` itself, whose statements stand in the constructor?"""
+    return env.method is not None and env.method.name == "setup"
+
+
 def is_sequence(node: ast.expr, env: Any) -> bool:
     """Does the expression give a tuple or list, whatever is in it?"""
     if isinstance(node, ast.Tuple | ast.List | ast.ListComp):
@@ -141,13 +146,15 @@ class Localization(Evaluation):
                 return True
             if isinstance(here.value, DtypeOf) and self.asked_dtype is not None:
                 return put(self.asked_dtype.part(node, here.value))
-            if self.in_setup and isinstance(here.value, Unknown) and env.method is not None and env.method.name == "setup":
+            if self.in_setup and isinstance(here.value, Unknown) and is_of_setup(env):
                 return True  # setup's own statements stand in the constructor
             if self._put_value(here, put, needs):
                 return True
             assigned = named_expressions.said(self, node, here, env)
-            needs |= assigned.needs if assigned is not None else set()
-            return assigned is not None and put(LocalizedPart(assigned))
+            if assigned is None:  # what setup computes of its parameters the constructor does, see `first_values`
+                return self.in_setup and isinstance(here.value, Array) and is_of_setup(env)
+            needs |= assigned.needs
+            return put(LocalizedPart(assigned))
         if isinstance(node, ast.expr):
             found = self.evaluated.get(node) or closures.evaluated(self, node, bound, env)
             if found is not None and isinstance(found.value, DtypeOf) and self.asked_dtype is not None:

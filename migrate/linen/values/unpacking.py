@@ -27,6 +27,10 @@ _PLAIN_LAYERS = frozenset(
 )
 # Norms: of an unknown mapping `linen_parity.norm_options` takes what means the same, and raises on all else.
 NORMS = frozenset(f"flax.linen.{name}" for name in ("LayerNorm", "RMSNorm", "GroupNorm", "BatchNorm"))
+# Attention: of an unknown mapping `linen_parity.attention_options` takes initializers and the like.
+_ATTENTION = frozenset(
+    f"flax.linen.{name}" for name in ("MultiHeadDotProductAttention", "MultiHeadAttention", "SelfAttention")
+)
 _SPATIAL = ("strides", "padding", "input_dilation", "kernel_dilation")  # what an unknown mapping may say of a convolution
 _PLAIN = frozenset(
     {"kernel_init", "bias_init", "scale_init", "embedding_init", "use_bias", "use_scale", "precision", "epsilon", "momentum"}
@@ -73,7 +77,7 @@ def unpacked(run: Any, target: str, arguments: Arguments, env: Any) -> tuple[lis
     if twice or len(rest) > 1:
         raise Unmigratable("NNX137", f"`{ast.unparse(arguments.node.func)}` is given keywords twice", arguments.node)
     of_package = target in run.analyser.foreign.get(run.model.qualname, ())
-    handed_on = target in HANDED_ON | NORMS or of_package or run.analyser.classes.get(target) is not None
+    handed_on = target in HANDED_ON | NORMS | _ATTENTION or of_package or run.analyser.classes.get(target) is not None
     handed_on &= not any(_changed_later(run, mapping) for mapping in rest)
     if rest and not handed_on and not (target in _PLAIN_LAYERS and _holds_only(run, rest[0], env)):
         what = f"`{ast.unparse(arguments.node.func)}` is given `**{ast.unparse(rest[0])}`, whose keys are not known"
@@ -99,9 +103,11 @@ def _items(run: Any, node: ast.expr, value: Abs, env: Any) -> list[Keyword] | No
     return found if len(found) == len(value.value.items) else None
 
 
-def is_open(run: Any, target: str, mapping: ast.expr | None, env: Any) -> bool:
-    """Is a norm given a mapping of which the text does not show that all it holds means the same in NNX?"""
-    return mapping is not None and target in NORMS and not _holds_only(run, mapping, env)
+def options_part(run: Any, target: str, mapping: ast.expr | None, env: Any) -> str:
+    """What of linen_parity takes a mapping of which the text does not show that all in it means the same in NNX, or ""."""
+    if mapping is None or target not in NORMS | _ATTENTION or _holds_only(run, mapping, env):
+        return ""
+    return "norm_options" if target in NORMS else "attention_options"
 
 
 def sizes_left_open(run: Any, mapping: ast.expr, env: Any) -> tuple[str, ...]:

@@ -49,7 +49,7 @@ from ..calls import cached_properties, traced_draws
 from ..factories import choice_text, field_kinds, given_modules, outside_chains
 from ..lifted import lifted
 from ..refused import kept_methods, refusals, rules_in_methods, unheld_modules, updated_statistics
-from ..setup import carried, setup_conditions, setup_names, setup_params, setup_values
+from ..setup import carried, computed_plan, setup_conditions, setup_names, setup_values
 from ..text import elsewhere, layer_variants, naming, variable_places
 from ..text.naming import Names, Place
 from ..text.text_parts import Details, DryNamer, InitLines, MethodEdit, Namer, Recorder, short
@@ -138,11 +138,7 @@ class ClassText:
         unheld_modules.refuse(self)
         outside_chains.prepare(self)
         self.run.carried = {site: list(sizes) for site, sizes in self.run.all_carried.items()}
-        try:
-            self.setup_params = setup_params.check(self.run, self.model)
-        except Unmigratable as refusal:
-            self.computed = setup_values.plan(self.run, self.model, refusal)
-            self.setup_params = setup_params.check(self.run, self.model, self.computed.nodes())
+        self.setup_params, self.computed = computed_plan.of_class(self.run, self.model)
         self.renamed = setup_names.renamed(self.run)
         for entry in self.run.blocks:
             if entry != "setup" or self.run.setup_helpers:
@@ -518,8 +514,8 @@ class ClassText:
         if site.renders["**"] is None:
             raise Unmigratable("NNX137", f"`{short(site.node)}` is given **kwargs known only when called", site.node)
         mapping = self.expression(site.renders["**"], site)
-        if site.renders.get("norm_options"):
-            return [("**", self.namer.parity("norm_options"), "(", *mapping, ")")]
+        if site.renders.get("options"):
+            return [("**", self.namer.parity(site.renders["options"]), "(", *mapping, ")")]
         return [("**", *mapping)]
 
     def named(self, parts: Parts) -> Parts:

@@ -22,7 +22,7 @@ from ...linen.project.layer_fields import WHOLE
 from ...linen.values.merging import ArrayOrModule, members
 from ...linen.values.sites import Module, SelfModule, Site, Unmigratable, Variable
 from ...source import SourceFile
-from ..calls import cached_properties, call_dtypes, cells, mapped_draws, uncalled_flags
+from ..calls import cached_properties, call_dtypes, cells, drawn, mapped_draws, uncalled_flags
 from ..factories import choices, factories, helper_functions, wider_nothings
 from ..fields import call_fields, class_scope, kept_fields, post_init
 from ..generated import late_fields
@@ -30,6 +30,7 @@ from ..lifted import lifted, lifted_functions
 from ..refused import class_decorators, protocols, reflection
 from ..setup import carried as carried_lists
 from ..setup import (
+    computed_text,
     hidden_methods,
     setup_comments,
     setup_conditions,
@@ -39,7 +40,6 @@ from ..setup import (
     setup_methods,
     setup_names,
     setup_params,
-    setup_values,
 )
 from ..setup.frozen_lists import around
 from ..text import elsewhere, handed_iterators, variable_places
@@ -165,6 +165,7 @@ class ClassWriter:
                 mapped_draws.write(self, site)
         for span, parts in [*setup_names.edits(self.run, self.text.renamed), *hidden_methods.edits(self.run)]:
             self.put(span, *parts)
+        setup_names.write_properties(self)
         for _, module in held_modules(self.run):
             call_write.write(self, module.site)
         for site in self.run.reached.values():
@@ -176,7 +177,7 @@ class ClassWriter:
         setup_helpers.write(self)
         setup_methods.write(self)
         if self.text.computed is not None:
-            setup_values.write(self, self.text.computed)
+            computed_text.write(self, self.text.computed)
         factories.rewrite(self)
         helper_functions.write(self)
         handed_iterators.write(self)
@@ -276,7 +277,9 @@ class ClassWriter:
         if site.node in self.run.normalized:
             return
         if site.kind == "rng":
-            self.put(site.node, f"{site.holder}.{self.stream(site.target)}()", source=site.source)
+            once = site.in_setup and setup_params.is_for_first_values(self.run, site)
+            drawn_from = f"rngs{drawn.item(site.target)}" if once else f"{site.holder}.{self.stream(site.target)}"
+            self.put(site.node, f"{drawn_from}()", source=site.source)
             return
         if self.text.is_wrapper(site):
             self.put(site.node, *self.text.built[site][0].expression, source=site.source)

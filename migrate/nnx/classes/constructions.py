@@ -139,7 +139,7 @@ def built_layer(text: ClassText, site: Site) -> layers.Built:
     try:
         if held:
             return layer.complete(held, given, call, text.dim)
-        if site.renders.get("norm_options"):  # any type may be among them
+        if site.renders.get("options") == "norm_options":  # any type may be among them
             given["dtype"] = layers.Arg(("None",), layers.AT_CALL)
             return layer.build(given, call, text.dim).without((("dtype", ("None",)),))
         return call_dtypes.unset(text, site, layer.build(given, call, text.dim))

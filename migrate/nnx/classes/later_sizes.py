@@ -525,6 +525,9 @@ def _examples(text: ClassText) -> Iterator[Parts]:
             raise Unmigratable("NNX110", "a size is not known, and the call takes *args behind defaults", text.model.node)
         said = text.examples[method.vararg] = _named(text, method.vararg)
         yield "*", said
+    rest = method.node.args.kwarg
+    if rest and not method.parameters and any(isinstance(n, ast.Name) and n.id == rest.arg for n in method.nodes):
+        raise Unmigratable("NNX110", "a size is not known, and the call takes **kwargs alone", text.model.node)
 
 
 def example(text: ClassText, argument: str, name: str) -> AddedArgument:

@@ -27,13 +27,16 @@ def argument(text: ClassText, site: Site) -> list[Parts]:
         name = _attribute(site)
     else:
         name = place.attribute if place is not None and place.kind == "attribute" and not place.named_by else ""
-    if not name or site.passed or site.adopted:
-        raise _unknown(site)
+    if not name or site.adopted or (site.in_setup and site.passed):
+        raise _unknown(site)  # what a compact method makes is the method's own before it is passed on
     return [(f'{NAME}="{name}"',)]
 
 
 def refuse_handed(text: ClassText) -> None:
-    """A module that is made elsewhere is named after what holds it: its constructor does not know that."""
+    """A module that no module made is named after what holds it: its constructor does not know that."""
+    outside = text.analyser.given_outside
+    if text.model.qualname not in {*outside.handed, *outside.refused, *text.analyser.outside_chains}:
+        return
     for site in text.run.sites:
         if site.held and is_asked(text.analyser.classes.get(site.target)):
             raise _unknown(site)

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from ...source import SourceFile
     from ..classes.class_write import ClassWriter
 
-_DATACLASSES = frozenset({"dataclasses.dataclass", "flax.struct.dataclass"})
+_PLAIN = "dataclasses.dataclass"
+_DATACLASSES = frozenset({_PLAIN, "flax.struct.dataclass"})
 _OF_FIELDS = frozenset({"diffusers.configuration_utils.flax_register_to_config"})  # known, and not in the project
 _MAX_DEPTH = 8  # names for names, and bases of bases
 _CONSTRUCTING = frozenset({"__init__", "__new__", "__post_init__", "__dataclass_fields__", "__annotations__"})
@@ -29,6 +30,9 @@ def refuse(writer: ClassWriter) -> None:
     for decorator in node.decorator_list:
         called = decorator.func if isinstance(decorator, ast.Call) else decorator
         name = project.qualname(source, called)
+        if _is_frozen(name, decorator):
+            reason = "the class is decorated as a frozen dataclass: Linen makes no module of it either (FrozenInstanceError)"
+            raise Unmigratable("NNX171", reason, node)
         if name in _DATACLASSES or _stands_for(project, source, called, _DATACLASSES):
             raise Unmigratable("NNX171", "the class is decorated as a dataclass", node)
         found = project.definition(name) if name is not None else None
@@ -39,6 +43,13 @@ def refuse(writer: ClassWriter) -> None:
         if _has_slots(project, source, base):
             reason = f"its base `{ast.unparse(base)}` has slots, which nnx.Module does not support"
             raise Unmigratable("NNX171", reason, node)
+
+
+def _is_frozen(name: str | None, decorator: ast.expr) -> bool:
+    """`@flax.struct.dataclass`, `@dataclass(frozen=True)`: Linen sets fields of a module after it was made."""
+    options = decorator.keywords if isinstance(decorator, ast.Call) else []
+    said = [k.value.value for k in options if k.arg == "frozen" and isinstance(k.value, ast.Constant)]
+    return name in _DATACLASSES and all(k.arg is not None for k in options) and (said or [name != _PLAIN]) == [True]
 
 
 def _stands_for(project: Project, source: SourceFile, node: ast.expr, names: frozenset[str]) -> bool:

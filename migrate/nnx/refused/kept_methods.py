@@ -71,6 +71,7 @@ class _Reader:
         self.text, self.run = text, text.run
         self.methods = text.model.methods()
         self.moved = text.computed.nodes() if text.computed is not None else set()
+        self.first = text.computed.for_first_values() if text.computed is not None else set()
         self.making = {site.node for site in self.run.sites}  # what makes modules, parameters and variables
         self.asked: set[ast.AST] = set()  # functions whose state is being asked for, or was
 
@@ -81,7 +82,8 @@ class _Reader:
         for method in found:  # grows
             for name, nodes in method.fields_read.items():
                 called = self.methods.get(name)
-                if called is not None and called not in found and any(self._is_called(method.source, n) for n in nodes):
+                nodes = {n for n in nodes if self._is_called(method.source, n) and n not in self.first}
+                if called is not None and called not in found and nodes:
                     found.append(called)
         return found
 

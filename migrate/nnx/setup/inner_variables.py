@@ -43,7 +43,12 @@ def _read_of(run: Any, module: Module, attribute: str) -> str:
         return f"{attribute}{made.opened if made is not None else '[...]'}"
     method = inner.model.method(attribute)
     is_property = method is not None and any(name.endswith("property") for name in method.decorators)
-    return attribute if is_property and reads(inner, method, set()) else ""
+    if is_property and reads(inner, method, set()):
+        return attribute
+    from .computed_plan import computed_by  # which asks what setup reads, too
+
+    computed = computed_by(inner)
+    return attribute if computed is not None and attribute in computed.attributes else ""
 
 
 def reads(run: Any, method: Method, seen: set[str], attributes: frozenset[str] = frozenset()) -> bool:

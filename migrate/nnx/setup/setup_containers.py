@@ -98,12 +98,13 @@ def write_arrays(writer: ClassWriter, node: ast.stmt, value: ast.expr, held: Val
     arrays = [item for item in items if isinstance(item, Array) and item.shape.rank]
     if not arrays:
         return
-    if len(arrays) < len(items):
-        raise Unmigratable("NNX180", "setup keeps arrays and other things in one container", value)
     computed = writer.text.computed  # anew at every call, in a namespace of its own
     targets = node.targets if isinstance(node, ast.Assign) else []
     own = {target.attr for target in targets if isinstance(target, ast.Attribute)}
-    if len(targets) < 2 and (computed is None or own.isdisjoint(computed.attributes)):
+    anew = computed is not None and not own.isdisjoint(computed.attributes)
+    if len(arrays) < len(items) and not anew:
+        raise Unmigratable("NNX180", "setup keeps arrays and other things in one container", value)
+    if len(targets) < 2 and not anew:
         opening, span, said = f"{writer.namer.name('flax.nnx.data')}(", source.span(value), source.enclosed(value)
         if value in writer.run.initial_carries:  # said anew in its place
             writer.put(Span(span.start, span.start), opening, source=source)

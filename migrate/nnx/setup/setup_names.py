@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from ...edits import Parts, Span
 from ...linen.execution.execute import Execution
@@ -21,7 +22,10 @@ from ...linen.values.values import Int, Tup, Value
 from ...names import is_attribute_name
 from ...source import SourceFile
 from ..text.naming import stem_of
-from .setup_params import read_elsewhere
+from .setup_params import asked_for, read_of_modules
+
+if TYPE_CHECKING:
+    from ..classes.class_write import ClassWriter
 
 
 def renamed(run: Execution) -> dict[str, str]:
@@ -175,7 +179,7 @@ def edits(run: Execution, names: dict[str, str]) -> Iterator[tuple[Span, Parts]]
     family = [m for m in run.analyser.classes.lineage(run.model.qualname) if m is not run.model]
     for attribute, name in names.items():
         saying = [m for m in family if any(isinstance(n, ast.Attribute) and n.attr == attribute for n in m.nodes)]
-        if any(not _called_alike(run, m, attribute, name) for m in saying) or read_elsewhere(run, attribute):
+        if any(not _called_alike(run, m, attribute, name) for m in saying) or asked_for(run, attribute):
             reason = f"`self.{attribute}` is called {name!r} in Linen, and is read by other code"
             raise Unmigratable("NNX155", reason, run.model.node)
     source = run.model.source
@@ -184,6 +188,21 @@ def edits(run: Execution, names: dict[str, str]) -> Iterator[tuple[Span, Parts]]
             if _is_own(node) and node.attr in names:  # type: ignore[attr-defined]
                 assert isinstance(node, ast.Attribute)
                 yield renaming(source, node, names[node.attr])
+
+
+def write_properties(writer: ClassWriter) -> None:
+    """What other classes read of the module under its own name: `self.decoder.blocks`, which Linen calls `layer`."""
+    setup = writer.model.own_methods.get("setup")
+    if setup is None:
+        return  # a base has them
+    source, body = setup.source, setup.node.body
+    indent, newline = source.indent_of(setup.node), source.newline
+    inner = indent + source.indent_unit
+    for attribute, name in sorted(writer.text.renamed.items()):
+        if read_of_modules(writer.run, attribute):
+            held = f"self.{name}" if is_attribute_name(name) else f"getattr(self, {name!r})"
+            text = f"{newline}{indent}@property{newline}{indent}def {attribute}(self):{newline}{inner}return {held}{newline}"
+            writer.insert(source.line_span(body[-1]).end, text, source=source, order=9)
 
 
 def _called_alike(run: Execution, member: ClassModel, attribute: str, name: str) -> bool:

@@ -49,8 +49,31 @@ def _refuse_draws(run: Any, made: Set[ast.AST]) -> None:
     """What setup draws is drawn for every call; what a variable starts from is drawn once in Linen, too."""
     for site in run.sites:
         if site.kind == "rng" and site.in_setup and not any(node in made for node in site.source.ancestors(site.node)):
+            if is_for_first_values(run, site):
+                continue
             text = f"setup draws random numbers: `{ast.unparse(site.node)}` would be drawn once, in the constructor"
             raise Unmigratable(_CODE, text, site.node)
+
+
+def is_for_first_values(run: Any, site: Site) -> bool:
+    """`start = normal(self.make_rng("codes"), shape)`, where variables start from that, and nothing else reads it."""
+    source, setup = site.source, site.source.function_of(site.node)
+    if setup is None or setup.name != "setup" or site.loops:
+        return False
+    made = {one.node for one in run.sites if one.in_setup and one.kind in ("param", "variable")}
+    statements: list[ast.AST] = [source.statement_of(site.node)]
+    for statement in statements:  # grows
+        targets = [n for t in statement.targets for n in subtree(t)] if isinstance(statement, ast.Assign) else [statement]
+        plain = all(isinstance(n, ast.Name | ast.Tuple | ast.expr_context) for n in targets)
+        if not plain or source.parents.get(statement) is not setup:
+            return False
+        names = {n.id for n in targets if isinstance(n, ast.Name)}
+        for read in subtree(setup):
+            if isinstance(read, ast.Name) and read.id in names and isinstance(read.ctx, ast.Load):
+                reader = source.statement_of(read)
+                if reader not in statements and not any(around in made for around in source.ancestors(read)):
+                    statements.append(reader)
+    return True
 
 
 def _check_method(
@@ -245,6 +268,8 @@ def _read(
     parent = parents.get(id(node))
     if isinstance(parent, ast.Attribute) and parent.attr in STATIC and (inner or isinstance(found.value, SetupParam)):
         return
+    if isinstance(found.value, Variable) and asks_for_shape(parent, parents.get(id(parent))):
+        return
     target = None if inner else _target(node, parents)
     if isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name) and target.value.id == "self":
         if isinstance(found.value, SetupParam) and found.value.site is not None:
@@ -254,6 +279,12 @@ def _read(
         return
     shown = ast.unparse(parent) if isinstance(parent, ast.expr) else ast.unparse(node)
     raise Unmigratable(_CODE, f"setup computes with a parameter or variable: `{shown}` would be computed once", node)
+
+
+def asks_for_shape(parent: ast.AST | None, outer: ast.AST | None) -> bool:
+    """`self.codes.value.shape`, of the attributes around a variable: what it holds is not read."""
+    value = isinstance(parent, ast.Attribute) and parent.attr == "value"
+    return value and isinstance(outer, ast.Attribute) and outer.attr in STATIC
 
 
 def _key(site: Site) -> str | None:
@@ -280,10 +311,18 @@ def read_elsewhere(run: Any, attribute: str) -> bool:
 
     Or does a class ask for it by its name, as `hasattr` does, or of what a function within a method is given for the module?
     """
+    return asked_for(run, attribute) or read_of_modules(run, attribute)
+
+
+def asked_for(run: Any, attribute: str) -> bool:
+    """Does a class ask for an attribute by its name, or of what a function within a method is given for the module?"""
     if any(asked_of_arguments(method.node, {attribute}) for method in run.model.methods().values()):
         return True
-    if asked_by_classes(run.project, {attribute}):
-        return True
+    return asked_by_classes(run.project, {attribute})
+
+
+def read_of_modules(run: Any, attribute: str) -> bool:
+    """Does another module class read the attribute of a submodule, or any code of what is bound?"""
     own = re.compile(rf"\bself\.\w+(\[[^\]]*\])?\.{re.escape(attribute)}\b")
     bound = re.compile(rf"\.bind\([^)]*\)\.{re.escape(attribute)}\b")
     for info in run.project.linen_classes.values():
@@ -294,4 +333,13 @@ def read_elsewhere(run: Any, attribute: str) -> bool:
     return any(bound.search(file.text) for file in files)
 
 
-__all__ = ["check", "read_elsewhere", "said", "starts_another"]
+__all__ = [
+    "asked_for",
+    "asks_for_shape",
+    "check",
+    "is_for_first_values",
+    "read_elsewhere",
+    "read_of_modules",
+    "said",
+    "starts_another",
+]

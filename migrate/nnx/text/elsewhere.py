@@ -128,7 +128,7 @@ def here(writer: ClassText, dotted: str) -> str | None:
         for local, target in names.module_imports.items():
             if local not in names.definitions and project.canonical(target) == dotted:
                 return ".".join([local, *rest])
-        through = _through(writer, dotted) if rest else None
+        through = _through(writer, dotted)
         if through is not None:
             return ".".join([through, *rest])
         dotted, _, last = dotted.rpartition(".")
@@ -136,15 +136,18 @@ def here(writer: ClassText, dotted: str) -> str | None:
     return None
 
 
-def _through(writer: ClassText, module: str) -> str | None:
-    """A module that the class's file does not import, by way of one that it does: `attention.layers`."""
+def _through(writer: ClassText, name: str) -> str | None:
+    """A module, or a function of one, that the class's file does not import, by way of a module that it does:
+    `attention.layers`."""
     names, project = writer.source.names, writer.run.project
     for local, target in names.module_imports.items():
         between = project.files.get(project.canonical(target))
         if local in names.definitions or between is None or between is writer.source:
             continue
         for inner, found in between.names.module_imports.items():
-            if inner not in between.names.definitions and project.canonical(found) == module and module in project.files:
+            if inner in between.names.definitions or project.canonical(found) != name:
+                continue
+            if name in project.files or project.definition(name) is not None:
                 return f"{local}.{inner}"
     return None
 

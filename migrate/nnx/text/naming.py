@@ -202,7 +202,9 @@ def assign(run: Execution, entry: str, names: Names) -> None:
         if site in again:
             continue
         spec = site.name
-        assert spec is not None, site.node
+        if spec is None:
+            reason = f"what `{ast.unparse(site.node)}` makes cannot be numbered: several calls of a function make it"
+            raise Unmigratable("NNX153", reason, site.node)
         if IN_TURN in site.renders:
             _by_name(run, site, names)
             continue

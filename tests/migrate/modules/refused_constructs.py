@@ -418,26 +418,6 @@ class M(nn.Module):
     return self.parts[1](self.parts[0](x))
 """,
     ),
-    "a module that reads its name, handed to another": (
-        "NNX164",
-        """class Named(nn.Module):
-  @nn.compact
-  def __call__(self, x):
-    return nn.Dense(4, name=f'{self.name}_in')(x)
-
-
-class Holder(nn.Module):
-  inner: nn.Module
-  def __call__(self, x):
-    return self.inner(x)
-
-
-class M(nn.Module):
-  @nn.compact
-  def __call__(self, x):
-    return Holder(Named())(x)
-""",
-    ),
     "a module that reads its name, under a transform": (
         "NNX164",
         """class Named(nn.Module):

@@ -42,21 +42,6 @@ REFUSED = {
     return x * self.scale
 """,
     ),
-    "what a base computes from a parameter in setup": (
-        "NNX180",
-        """class M(nn.Module):
-  def setup(self):
-    self.w = self.param('w', nn.initializers.ones, (3,))
-    self.scale = jnp.exp(self.w)
-  def __call__(self, x):
-    return x * self.scale
-
-
-class Derived(M):
-  def __call__(self, x):
-    return x + self.scale
-""",
-    ),
     "a method of setup that reads what setup computes": (
         "NNX180",
         """class M(nn.Module):

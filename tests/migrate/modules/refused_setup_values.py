@@ -44,17 +44,6 @@ REFUSED = {
     return x + self.w
 """,
     ),
-    "a submodule's parameter under another name": (
-        "NNX180",
-        SUB
-        + """class M(nn.Module):
-  def setup(self):
-    self.s = Sub()
-    self.w = self.s.w
-  def __call__(self, x):
-    return self.s(x) * self.w
-""",
-    ),
     "a method of a submodule": (
         "NNX180",
         SUB
@@ -64,17 +53,6 @@ REFUSED = {
     self.w = self.s.get()
   def __call__(self, x):
     return self.s(x) * self.w
-""",
-    ),
-    "a table of a module under a local name": (
-        "NNX180",
-        """class M(nn.Module):
-  def setup(self):
-    e = nn.Embed(5, 4)
-    self.e = e
-    self.table = e.embedding.T
-  def __call__(self, x):
-    return x @ self.table
 """,
     ),
     "a table in a method that setup calls": (
