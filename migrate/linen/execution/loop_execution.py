@@ -172,7 +172,7 @@ class LoopExecution(Expressions):
         step = For(
             node,
             ast.unparse(target) if again is None else again.target,
-            localized if localized is not None else _no_iterator(env),
+            localized or Localized(None, env.source, (), frozenset()),
             block,
             env.source,
             counter,
@@ -231,6 +231,7 @@ class LoopExecution(Expressions):
                 last = self._last_value(dim, node, *runs, self.evaluated[runs[1]], followed)
                 if last is not None and tracker not in spent:
                     self.closed[tracker] = last
+        left = next_sizes.left_behind(self, start, inner, following, before, outer.steps if kept else [], step)
         block.steps += next_sizes.in_order(following, self.tracker, iterator)
         block.steps += lists.tail if lists is not None else ()
         if last_env is not None:
@@ -239,7 +240,7 @@ class LoopExecution(Expressions):
         forgotten = self._forgotten(phis, block) if not kept and not self.trial else {}
         forgotten |= dict.fromkeys(spent)
         jumped = any(isinstance(n, ast.Break | ast.Continue) for n in subtree(node))
-        self._leave_loop(env, inner, phis, rank_lost, names, forgotten, jumped)
+        self._leave_loop(env, inner, phis, rank_lost, names, forgotten, jumped, left)
         all_but_last.leave(self, env, short)
         leave_behind(self, node, env, inner)
         # What the loop assigns is not in the constructor. What one that makes nothing leaves in a name that had a value
@@ -511,13 +512,20 @@ class LoopExecution(Expressions):
         targets: set[str],
         forgotten: Mapping[str, Dim | None],
         jumped: bool,
+        left: Mapping[str, Value],
     ) -> None:
-        """`jumped`: the loop has a `break` or `continue`, so that its last iteration may not run to the end."""
+        """`jumped`: the loop has a `break` or `continue`, so that its last iteration may not run to the end.
+
+        `left`: what the last pass leaves in names of the loop's own, in sizes that the passes change.
+        """
         changing = targets | {t for t in phis.values() if t is not None}
         passes = list_items.pass_names(self)  # sizes of the items of a list, which hold in this loop only
         for name, now in inner.names.items():
             old = env.names.get(name)
             keys = [(k, t) for k, t in phis.items() if k[0] == name]
+            if old is None and name in left:
+                env.names[name] = Abs(OPAQUE if jumped else left[name], False, now.flags)
+                continue
             if old is None:
                 # Made in the loop: what depends on the loop's own names is gone after it.
                 gone = dependencies_of(now.value) & (targets | set(inner.names) | passes)
@@ -537,7 +545,7 @@ class LoopExecution(Expressions):
                     env.names[name] = now if settled else Abs(Int(Dim.local(name)), True, now.flags)
                 else:
                     env.names[name] = Abs(OPAQUE, False, old.flags | now.flags)
-            elif isinstance(now.value, size_lists.SizeList) or _grew(old.value, now.value, changing):
+            elif isinstance(now.value, size_lists.SizeList) or next_sizes.grew(old.value, now.value, changing):
                 env.names[name] = Abs(now.value, False, old.flags | now.flags)
             elif now.value != old.value:
                 known = list_items.without(now.value, passes)
@@ -588,13 +596,3 @@ class LoopExecution(Expressions):
             name = f"{stem}_{count}"
         self.trackers.add(name)
         return name
-
-
-def _grew(before: Value, after: Value, changing: set[str]) -> bool:
-    """Is it a list that grew in a loop, by items of one kind in every iteration?"""
-    element = grown(before, after)
-    return element is not None and not dependencies_of(element) & changing
-
-
-def _no_iterator(env: Env) -> Localized:
-    return Localized(None, env.source, (), frozenset())

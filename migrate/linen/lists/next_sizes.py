@@ -9,11 +9,14 @@ for i in range(3):                        for i in range(3):
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
-from ..values.dims import Atom, Dim
-from ..values.sites import Abs, Track, Unmigratable
-from ..values.values import Int, Value
+from ..values.dims import Dim
+from ..values.environment import Env
+from ..values.merging import dependencies_of, dim_at, grown, with_dim
+from ..values.sites import Abs, For, Track, Unmigratable
+from ..values.values import OPAQUE, Array, Int, Value, size_stem
 
 
 def in_order(tracks: Sequence[Track], fresh: Callable[[str], str], loop: ast.expr) -> list[Track]:
@@ -32,7 +35,7 @@ def in_order(tracks: Sequence[Track], fresh: Callable[[str], str], loop: ast.exp
         name = left[0].name
         kept = fresh(name)
         found.append(Track(kept, Dim.local(name)))
-        left = [left[0], *[Track(t.name, _renamed(t.dim, name, kept)) for t in left[1:]]]
+        left = [left[0], *[Track(t.name, _replaced(t.dim, {name: Dim.local(kept)})) for t in left[1:]]]
         if any(name in t.dim.dependencies() for t in left[1:]):
             raise Unmigratable(
                 "NNX114", f"sizes that change along a loop follow from each other: `{ast.unparse(loop)}`", loop
@@ -45,11 +48,46 @@ def is_number(before: Abs, after: Value) -> bool:
     return type(before.value) is Int and type(after) is Int and not before.static
 
 
-def _renamed(dim: Dim, name: str, kept: str) -> Dim:
-    def change(atom: Atom) -> Dim | None:
-        return Dim.local(kept) if atom.kind == "local" and atom.args == (name,) else None
+def left_behind(
+    run: Any, start: Env, inner: Env, following: list[Track], before: Sequence[Track], steps: list[Any], loop: For
+) -> dict[str, Value]:
+    """What names that a loop makes hold behind it, where they say it in sizes that change at the end of a pass: `prev = x`.
 
-    return dim.substitute(change)
+    Each such size gets a name of its own, which the constructor sets ahead of the loop and in every pass. `before`: the
+    sizes ahead of it. `steps`: in which the loop stands; nothing is known of such names where the constructor lacks it.
+    """
+    changed = {track.name for track in following}
+    place = next((i for i, step in enumerate(steps) if step is loop), None)
+    first = {track.name: track.dim for track in before}
+    found: dict[str, Value] = {}
+    for name, bound in inner.names.items() if changed else ():
+        if name in start.names or not dependencies_of(bound.value) & changed:
+            continue
+        value: Value = bound.value
+        count = len(value.shape.dims) if isinstance(value, Array) else 1
+        if place is None or type(value) not in (Int, Array):
+            found[name] = OPAQUE
+            continue
+        for index in range(-count, 0) if isinstance(value, Array) else (0,):
+            dim = dim_at(value, index)
+            if dim is not None and dim.dependencies() & changed:
+                held = run.tracker(size_stem(index, value.shape) if isinstance(value, Array) else name)
+                steps.insert(place, Track(held, _replaced(dim, first) if dim.dependencies() <= first.keys() else Dim.of(0)))
+                following.append(Track(held, dim))
+                value = with_dim(value, index, Dim.local(held))
+        found[name] = value
+    return found
 
 
-__all__ = ["in_order", "is_number"]
+def grew(before: Value, after: Value, changing: set[str]) -> bool:
+    """Is it a list that grew in a loop, by items of one kind in every iteration?"""
+    element = grown(before, after)
+    return element is not None and not dependencies_of(element) & changing
+
+
+def _replaced(dim: Dim, sizes: Mapping[str, Dim]) -> Dim:
+    """A size with others in the place of local names."""
+    return dim.substitute(lambda atom: sizes.get(str(atom.args[0])) if atom.kind == "local" else None)
+
+
+__all__ = ["grew", "in_order", "is_number", "left_behind"]

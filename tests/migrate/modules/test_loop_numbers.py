@@ -129,6 +129,22 @@ class Handed(nn.Module):
             z = nn.Dense(5 + y.shape[-1])(x)
             x, y = y, z
         return x, y
+
+
+class Previous(nn.Module):
+    """The array, its width and a number that the last pass leaves, in sizes that it has changed since."""
+
+    @nn.compact
+    def __call__(self, x):
+        count = x.shape[-1]
+        for i in range(3):
+            before, old = x, count
+            width = x.shape[-1]
+            wider = nn.Dense(x.shape[-1] * 2)(x)
+            count = count + 3
+            new = count
+            x = wider
+        return nn.Dense(width)(before), nn.Dense(old)(x), nn.Dense(new)(wider) + nn.Dense(wider.shape[-1] // 8)(x).sum()
 """
 
 
@@ -138,6 +154,7 @@ class Handed(nn.Module):
         ("Encoder", {"mults": (1, 2, 2), "at": (4,)}, [(2, 8, 8, 3)]),
         ("Encoder", {"mults": (1, 2, 2), "at": (8, 2)}, [(2, 8, 8, 3)]),
         ("Widening", {}, [(2, 3)]),
+        ("Previous", {}, [(2, 3)]),
         ("DownAndUp", {"at": (4,)}, [(2, 8, 8, 3)]),
         ("DownAndUp", {"at": (8, 2)}, [(2, 8, 8, 3)]),
         ("Either", {"at": (4,)}, [(2, 8, 8, 3)]),
@@ -156,7 +173,7 @@ def test_a_number_that_follows_the_sizes(name: str, fields: dict[str, Any], shap
     if len(xs) == 2:
         sizes: dict[str, Any] = {"in_features": xs[0].shape[-1], "x_features": xs[1].shape[-1]}
     else:
-        sizes = {"in_features": xs[0].shape[-1]} if name == "Widening" else {"in_shape": xs[0].shape}
+        sizes = {"in_features": xs[0].shape[-1]} if name in ("Widening", "Previous") else {"in_shape": xs[0].shape}
     assert compat.check_equivalence(linen, variables, getattr(after, name)(**fields, **sizes, rngs=nnx.Rngs(0)), *xs)
 
 
