@@ -81,3 +81,17 @@ def test_a_model_is_made_again(kit, name: str) -> None:
     before, after = done.both()
     assert len(before["losses"]) > 2
     np.testing.assert_allclose(after["losses"], before["losses"], rtol=1e-4)
+
+
+@pytest.mark.parametrize("name", ["optimizer", "opt", "net"])
+@pytest.mark.parametrize("state", ["state", "model_state", "net_state"])
+def test_a_model_has_the_name_of_what_else_is_made(kit, name: str, state: str) -> None:
+    program = CREATE.replace("model = MLP(8)\n", "").replace("  params", f"  {name} = MLP(8)\n  params")
+    program = re.sub(r"  return (train_state.*)", r"  state = \1\n  return state", program)
+    program = program.replace("model.", f"{name}.") + "state = create()\n" + turns(3)
+    done = kit.migrate(re.sub(r"\bstate\b", state, program), kit.MLP)
+    assert done.codes == ["NNX601"]
+    assert "model_model" not in done.after
+    before, after = done.both()
+    assert len(before["losses"]) == 3
+    np.testing.assert_allclose(after["losses"], before["losses"], rtol=1e-4)
