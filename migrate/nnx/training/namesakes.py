@@ -59,6 +59,11 @@ class Namesakes:
         """Has the scope a Linen model of a name, which something is given once the name stands for the module?"""
         form = self._form
         model = (*symbol[:2], name)
+        made = form.init_model  # what makes the module, which is read as often as that is made
+        if not isinstance(made, ast.Name) or form.direct:
+            made = None
+        elif made.id == name and symbol[1] is not None and symbol[1] in form.source(made).ancestors(made):
+            return True  # it is of a scope around this one, and would be hidden
         if not isinstance(form.flow.env.get(model), Model):
             return False
         scope = symbol[1]
@@ -70,8 +75,7 @@ class Namesakes:
                 return True  # and would be overwritten
         stores = [n for n, _ in form.uses if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
         stores = [n for n in stores if self._root(form.flow.symbol(form.source(n), n)) == self._root(symbol)]
-        made = form.init_model  # what makes the module, which is read as often as that is made
-        if isinstance(made, ast.Name) and not form.direct and form.flow.symbol(form.source(made), made) == model:
+        if made is not None and form.flow.symbol(form.source(made), made) == model:
             if any(_made_after(form, made, store, symbol[1]) for store in stores):
                 return True
         for node, value in form.uses:

@@ -85,8 +85,11 @@ def test_a_model_is_made_again(kit, name: str) -> None:
 
 @pytest.mark.parametrize("name", ["optimizer", "opt", "net"])
 @pytest.mark.parametrize("state", ["state", "model_state", "net_state"])
-def test_a_model_has_the_name_of_what_else_is_made(kit, name: str, state: str) -> None:
-    program = CREATE.replace("model = MLP(8)\n", "").replace("  params", f"  {name} = MLP(8)\n  params")
+@pytest.mark.parametrize("local", [True, False])
+def test_a_model_has_the_name_of_what_else_is_made(kit, name: str, state: str, local: bool) -> None:
+    program = CREATE.replace("model = MLP(8)", f"{name} = MLP(8)")
+    if local:
+        program = CREATE.replace("model = MLP(8)\n", "").replace("  params", f"  {name} = MLP(8)\n  params")
     program = re.sub(r"  return (train_state.*)", r"  state = \1\n  return state", program)
     program = program.replace("model.", f"{name}.") + "state = create()\n" + turns(3)
     done = kit.migrate(re.sub(r"\bstate\b", state, program), kit.MLP)
