@@ -59,11 +59,11 @@ class Namesakes:
         """Has the scope a Linen model of a name, which something is given once the name stands for the module?"""
         form = self._form
         model = (*symbol[:2], name)
-        made = form.init_model  # what makes the module, which is read as often as that is made
-        if not isinstance(made, ast.Name) or form.direct:
-            made = None
-        elif made.id == name and symbol[1] is not None and symbol[1] in form.source(made).ancestors(made):
-            return True  # it is of a scope around this one, and would be hidden
+        base = form.init_model  # what makes the module, which is read as often as that is made
+        made = base if isinstance(base, ast.Name) and not form.direct else None
+        if made is not None and made.id == name and any(symbol[1] is around for around in form.source(made).ancestors(made)):
+            if form.flow.symbol(form.source(made), made)[1] is not symbol[1]:
+                return True  # it is of a scope around this one, and would be hidden
         if not isinstance(form.flow.env.get(model), Model):
             return False
         scope = symbol[1]

@@ -87,21 +87,21 @@ def _changing(form: _Native, updates: list[ast.expr]) -> Iterator[ast.AST]:
 def _jitted(form: _Native, function: ast.AST) -> bool:
     """Is a function compiled, where it is defined or under another name?"""
     for decorator in getattr(function, "decorator_list", ()):
-        said = decorator.args[:1] if _is_partial(form, decorator) else [getattr(decorator, "func", decorator)]
+        said = decorator.args[:1] if _is_partial(decorator, form) else [getattr(decorator, "func", decorator)]
         if any(form.flow.name(each) in JIT for each in said):
             return True
     places = [node for node, _ in form.flow.uses.references(function)]
     return any(_given_to_jit(form, place) for place in [*places, function])
 
 
-def _is_partial(form: _Native, node: ast.AST) -> TypeGuard[ast.Call]:
+def _is_partial(node: ast.AST, form: _Native) -> TypeGuard[ast.Call]:
     return isinstance(node, ast.Call) and form.flow.name(node.func) == "functools.partial"
 
 
 def _given_to_jit(form: _Native, place: ast.AST) -> bool:
     """`jax.jit(f)`, `jax.jit(functools.partial(f, n))`"""
-    call = form.parent(place)
-    call = form.parent(call) if _is_partial(form, call) else call
+    outer = form.parent(place)
+    call = form.parent(outer) if _is_partial(outer, form) else outer
     return isinstance(call, ast.Call) and form.flow.name(call.func) in JIT and place in subtree(call)
 
 
