@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from ...linen.flow.flow_values import WRAPPERS, Function, Method, Model, Symbol
 from ...trees import subtree
+from . import traces
 from .rewrite import Unsupported
 
 if TYPE_CHECKING:
@@ -88,7 +89,7 @@ class Jitted:
         """The function for a call of apply, "" where the module itself is called."""
         form, function = self._form, call.func
         if isinstance(function, ast.Name) and form.flow.symbol(form.source(function), function) in self._names:
-            return function.id
+            return "" if traces.is_traced(form, call) else function.id  # what is around it is compiled
         if self._attribute is None or not isinstance(function, ast.Attribute) or function.attr != "apply":
             return ""
         statement, name = self._attribute

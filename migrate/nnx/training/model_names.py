@@ -40,7 +40,7 @@ def prefix(state: str) -> str:
     if not state.strip("_"):
         return "_"
     found = state.removesuffix("state").rstrip("_")
-    return "" if found in ("", "train", "new", "ts", "updated") else f"{found}_"
+    return "" if found in ("", "model", "train", "new", "ts", "updated") else f"{found}_"
 
 
 def of_home(form: _Native) -> list[str]:
@@ -74,7 +74,7 @@ def name_all(form: _Native) -> None:
                 names.take(symbol, model) if model else names.free(symbol, [f"{before}model", f"{before}net"])
             )
             candidates = [f"{before}optimizer", f"{before}opt", f"{before}nnx_optimizer"]
-            form.optimizers[symbol] = names.free(symbol, candidates)
+            form.optimizers[symbol] = names.free(symbol, [c for c in candidates if c != form.new_names[symbol]])
         elif is_params(value):
             received = makers.of_scope(form, symbol)
             if symbol in form.new_names:

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...linen.flow.flow_values import Model, Symbol
+from ...trees import subtree
 from . import old_values
 from .places import loops_around
 from .rewrite import Unsupported
@@ -58,6 +59,11 @@ class Namesakes:
         """Has the scope a Linen model of a name, which something is given once the name stands for the module?"""
         form = self._form
         model = (*symbol[:2], name)
+        base = form.init_model  # what makes the module, which is read as often as that is made
+        made = base if isinstance(base, ast.Name) and not form.direct else None
+        if made is not None and made.id == name and any(symbol[1] is around for around in form.source(made).ancestors(made)):
+            if form.flow.symbol(form.source(made), made)[1] is not symbol[1]:
+                return True  # it is of a scope around this one, and would be hidden
         if not isinstance(form.flow.env.get(model), Model):
             return False
         scope = symbol[1]
@@ -69,6 +75,9 @@ class Namesakes:
                 return True  # and would be overwritten
         stores = [n for n, _ in form.uses if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
         stores = [n for n in stores if self._root(form.flow.symbol(form.source(n), n)) == self._root(symbol)]
+        if made is not None and form.flow.symbol(form.source(made), made) == model:
+            if any(_made_after(form, made, store, symbol[1]) for store in stores):
+                return True
         for node, value in form.uses:
             if not (isinstance(value, Model) and isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)):
                 continue
@@ -94,11 +103,25 @@ class Namesakes:
         return name
 
 
-def _after(form: _Native, node: ast.Name, store: ast.Name, scope: ast.AST | None) -> bool:
+def _made_after(form: _Native, node: ast.Name, store: ast.Name, scope: ast.AST | None) -> bool:
+    """May a module be made by a name after another is stored, in the functions that are called there too?"""
+    for moment in old_values.moments(form, node, scope, set()):
+        if moment is None or form.source(moment) is not form.source(store):
+            return True
+        statement = form.statement(store)
+        if any(node is moment for node in subtree(statement)):
+            if loops_around(form, statement, scope):
+                return True
+        elif form.function(store) is not scope or _after(form, moment, store, scope):
+            return True
+    return False
+
+
+def _after(form: _Native, node: ast.AST, store: ast.Name, scope: ast.AST | None) -> bool:
     """May a name be read after another is stored?"""
     if form.function(node) is not scope or form.function(store) is not scope:
         return True
     if loops_around(form, node, scope) & loops_around(form, store, scope):
         return True
     statement = form.statement(store)
-    return node.lineno > (statement.end_lineno or statement.lineno)
+    return form.statement(node).lineno > (statement.end_lineno or statement.lineno)

@@ -50,7 +50,7 @@ def check(form: _Native) -> list[tuple[ast.expr, str, ast.Name]]:
                 continue
             if _made_behind(form, node, symbol, call) or _within_callers(form, node, symbol, scope):
                 continue
-            if any(_late(form, moment, call, symbol) for moment in _moments(form, node, scope, set())):
+            if any(_late(form, moment, call, symbol) for moment in moments(form, node, scope, set())):
                 if not _keeps_step(form, node, symbol, call, kept):
                     raise Unsupported(node, "an old state or params that are read after an update")
     return [(call, name, state) for call, (name, state) in kept.items()]
@@ -168,7 +168,7 @@ def _kept(form: _Native, call: ast.expr, scope: ast.AST | None, moment: ast.AST,
         return closures.outside(form, call, symbol[1])
     if not closures.between(form, call, moment, symbol[1]):
         return False
-    return any(_late(form, place, call, symbol) for place in _moments(form, moment, scope, set()))
+    return any(_late(form, place, call, symbol) for place in moments(form, moment, scope, set()))
 
 
 def _one_state(form: _Native) -> None:
@@ -338,7 +338,7 @@ def _stores(form: _Native, symbol: Symbol) -> list[ast.Name]:
 
 
 # time --------------------------------------------------------------------------------------------------------------
-def _moments(form: _Native, node: ast.AST, scope: ast.AST | None, seen: set[ast.AST | None]) -> Iterator[ast.AST | None]:
+def moments(form: _Native, node: ast.AST, scope: ast.AST | None, seen: set[ast.AST | None]) -> Iterator[ast.AST | None]:
     """The places in the body of a function (None: of the module) at which an expression is evaluated; None: at any time."""
     function = form.function(node)
     if function is scope:
@@ -353,7 +353,7 @@ def _moments(form: _Native, node: ast.AST, scope: ast.AST | None, seen: set[ast.
     if (not callers and within) or method:
         yield None
     for call in callers:
-        yield from _moments(form, call, scope, seen)
+        yield from moments(form, call, scope, seen)
 
 
 def _late(form: _Native, moment: ast.AST | None, call: ast.expr, symbol: Symbol) -> bool:

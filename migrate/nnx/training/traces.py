@@ -1,5 +1,7 @@
 """Modules that a traced function finds outside of itself: in the NNX idiom nothing of them may change there.
 
+That holds for calls of jitted functions, too, as `nnx.jit` writes back what it was given when it returns.
+
 def body(total, key):                               TraceContextError: the streams of the model
     out = state.apply_fn(variables, x,              are of the trace around the scan
                          rngs={"dropout": key})
@@ -11,12 +13,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeGuard
 
 from ...linen.flow.flow_values import Function, Method, Symbol, Tracked
 from ...trees import subtree
 from . import loaded
-from .rewrite import Unsupported
+from .rewrite import JIT, Unsupported
 
 if TYPE_CHECKING:
     from .native import _Native
@@ -28,7 +30,7 @@ _FUNCTIONS = (ast.FunctionDef, ast.Lambda)
 
 
 def check(form: _Native, updates: list[ast.expr]) -> None:
-    """Unsupported where a model that a traced function closes over draws, is updated or gives gradients in it."""
+    """Unsupported where a model that a traced function closes over draws, is updated, jitted or gives gradients in it."""
     for name in _changed(form, updates):
         home = form.flow.symbol(form.source(name), name)[1]
         for scope in form.source(name).ancestors(name):
@@ -59,17 +61,18 @@ def _changed(form: _Native, updates: list[ast.expr]) -> Iterator[ast.Name]:
 
 
 def _changing(form: _Native, updates: list[ast.expr]) -> Iterator[ast.AST]:
-    """Expressions of variables and states that are called with keys or `mutable`, derived, or updated."""
+    """Expressions of variables and states that are called with keys or `mutable`, derived, jitted, or updated."""
     for node, value in form.uses:
-        call = form.parent(node)
+        call = form.over_keyword(form.parent(node))
         if not isinstance(call, ast.Call):
             continue
         if isinstance(value, Method) and value.name == "apply" and call.func is node and call.args:
-            if form.plan.sown or any(map(_says_more, call.keywords)):
+            if form.plan.sown or any(map(_says_more, call.keywords)) or form.jitted.name(call):
                 yield _params(call.args[0])
         taken = form.flow.value(call.func)
-        if isinstance(taken, Function) and taken.transform and call.args[:1] == [node]:
-            yield node
+        if isinstance(taken, Function) and call.func is not node:
+            if (taken.transform and call.args[:1] == [node]) or any(_jitted(form, function) for function in taken.nodes):
+                yield node
     for call in updates:
         changed = loaded.name_of(form, call)
         if changed is not None:
@@ -79,6 +82,27 @@ def _changing(form: _Native, updates: list[ast.expr]) -> Iterator[ast.AST]:
         yield from [*call.args, *[k.value for k in call.keywords]]
         if isinstance(call.func, ast.Attribute):
             yield call.func.value
+
+
+def _jitted(form: _Native, function: ast.AST) -> bool:
+    """Is a function compiled, where it is defined or under another name?"""
+    for decorator in getattr(function, "decorator_list", ()):
+        said = decorator.args[:1] if _is_partial(decorator, form) else [getattr(decorator, "func", decorator)]
+        if any(form.flow.name(each) in JIT for each in said):
+            return True
+    places = [node for node, _ in form.flow.uses.references(function)]
+    return any(_given_to_jit(form, place) for place in [*places, function])
+
+
+def _is_partial(node: ast.AST, form: _Native) -> TypeGuard[ast.Call]:
+    return isinstance(node, ast.Call) and form.flow.name(node.func) == "functools.partial"
+
+
+def _given_to_jit(form: _Native, place: ast.AST) -> bool:
+    """`jax.jit(f)`, `jax.jit(functools.partial(f, n))`"""
+    outer = form.parent(place)
+    call = form.parent(outer) if _is_partial(outer, form) else outer
+    return isinstance(call, ast.Call) and form.flow.name(call.func) in JIT and place in subtree(call)
 
 
 def _params(variables: ast.expr) -> ast.expr:
@@ -101,6 +125,12 @@ def _names(form: _Native, given: ast.AST) -> Iterator[ast.Name]:
             value = form.flow.value(node)
             if isinstance(value, Tracked) and not isinstance(value, Method) and form.component.holds(value):
                 yield node
+
+
+def is_traced(form: _Native, node: ast.AST) -> bool:
+    """Does a node stand in a function that jax traces?"""
+    scopes = [scope for scope in form.source(node).ancestors(node) if isinstance(scope, _FUNCTIONS)]
+    return any(_traced(form, scope, None, set()) for scope in scopes)
 
 
 def _traced(form: _Native, function: ast.AST, home: ast.AST | None, seen: set[ast.AST]) -> bool:
