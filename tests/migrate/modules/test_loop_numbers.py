@@ -132,7 +132,7 @@ class Handed(nn.Module):
 
 
 class Previous(nn.Module):
-    """The array, its width and a number that the last pass leaves, in sizes that it has changed since."""
+    # What the last pass leaves, said in sizes that it has changed since.
 
     @nn.compact
     def __call__(self, x):
