@@ -177,6 +177,95 @@ def test_a_number_that_follows_the_sizes(name: str, fields: dict[str, Any], shap
     assert compat.check_equivalence(linen, variables, getattr(after, name)(**fields, **sizes, rngs=nnx.Rngs(0)), *xs)
 
 
+BEHIND = """from flax import linen as nn
+import jax.numpy as jnp
+
+
+class UnderACondition(nn.Module):
+    n: int = 3
+
+    @nn.compact
+    def __call__(self, x):
+        for i in range(self.n):
+            if i % 2 == 0:
+                kept = x
+            x = nn.Dense(x.shape[-1] + 1)(x)
+        return nn.Dense(2)(kept)
+
+
+class OfAFunction(nn.Module):
+    n: int = 2
+
+    @nn.compact
+    def __call__(self, x):
+        def grow(y):
+            for i in range(self.n):
+                prev = y
+                y = nn.Dense(y.shape[-1] + 1)(y)
+            return prev, y
+        a, b = grow(x)
+        return nn.Dense(a.shape[-1])(b) + nn.Dense(a.shape[-1])(a)
+
+
+class JoinedAhead(nn.Module):
+    n: int = 3
+
+    @nn.compact
+    def __call__(self, x):
+        for i in range(self.n):
+            h = x
+            y = jnp.concatenate([x, h], -1)
+            x = nn.Dense(y.shape[-1] - 1)(y)
+        return nn.Dense(h.shape[-1])(y)
+
+
+class Height(nn.Module):
+    n: int = 3
+
+    @nn.compact
+    def __call__(self, x):
+        for i in range(self.n):
+            size = x.shape[1]
+            x = nn.Conv(4, (3, 3), strides=(2, 2))(x)
+        return nn.Dense(size)(x)
+
+
+class Listed(nn.Module):
+    n: int = 3
+
+    @nn.compact
+    def __call__(self, x):
+        widths = []
+        for i in range(self.n):
+            widths.append(x.shape[-1])
+            last = x.shape[-1]
+            x = nn.Dense(x.shape[-1] * 2)(x)
+        return nn.Dense(widths[-1])(x) + nn.Dense(last)(x)
+class ChangedAgain(nn.Module):
+    n: int = 3
+
+    @nn.compact
+    def __call__(self, x):
+        for i in range(self.n):
+            w = x.shape[-1]
+            x = nn.Dense(w + 1)(x)
+        for i in range(self.n):
+            x = nn.Dense(w)(x)
+            w = w + 3
+        return nn.Dense(w)(x)
+"""
+
+
+@pytest.mark.parametrize("name", ["ChangedAgain", "Height", "JoinedAhead", "Listed", "OfAFunction", "UnderACondition"])
+def test_what_a_loop_leaves_has_the_sizes_of_the_last_pass(name: str) -> None:
+    before, after = both_sides("loop_left", BEHIND)
+    x = jax.random.normal(jax.random.key(0), (2, 16, 16, 3) if name == "Height" else (2, 3))
+    linen = getattr(before, name)()
+    variables = linen.init(jax.random.key(0), x)
+    sizes: dict[str, Any] = {"in_shape": x.shape} if name == "Height" else {"in_features": 3}
+    assert compat.check_equivalence(linen, variables, getattr(after, name)(**sizes, rngs=nnx.Rngs(0)), x)
+
+
 MIXED = """from flax import linen as nn
 
 
