@@ -34,20 +34,6 @@ REFUSED = {
     return nn.remat(nn.Sequential)([nn.Dense(3), nn.relu, nn.Dense(2)])(x)
 """,
     ),
-    "a mapped module that draws": (
-        "NNX134",
-        """class Noisy(nn.Module):
-  @nn.compact
-  def __call__(self, x):
-    return nn.Dropout(0.5, deterministic=False)(nn.Dense(4)(x))
-
-
-class M(nn.Module):
-  @nn.compact
-  def __call__(self, x):
-    return nn.Dense(3)(jax.vmap(Noisy())(x))
-""",
-    ),
     "a mapped module that updates statistics": (
         "NNX134",
         """class Part(nn.Module):
@@ -158,22 +144,6 @@ if len('ab') > 1:
         """class M(nn.Module):
   def setup(self):
     self.chain = nn.Sequential([nn.Dense(4), nn.Dropout(0.5, deterministic=False)])
-
-  def __call__(self, x):
-    return jax.vmap(self.chain)(x)
-""",
-    ),
-    "a mapped chain with a module in it that draws": (
-        "NNX134",
-        """class Noisy(nn.Module):
-  @nn.compact
-  def __call__(self, x):
-    return nn.Dropout(0.5, deterministic=False)(nn.Dense(4)(x))
-
-
-class M(nn.Module):
-  def setup(self):
-    self.chain = nn.Sequential([nn.Dense(4), Noisy()])
 
   def __call__(self, x):
     return jax.vmap(self.chain)(x)

@@ -235,11 +235,6 @@ class M(nn.Module):
     h = leaves(x)[0]
     return helped(h, nn.Dense(3)) if train else h
 """,
-    "what *args hold": """class M(nn.Module):
-  @nn.compact
-  def __call__(self, x, *more):
-    return nn.Dense(3)(leaves(x)[0]) + sum(more)
-""",
     "a setup of a base": """class Base(nn.Module):
   def setup(self):
     self.first = nn.Dense(2)

@@ -47,17 +47,38 @@ class Kept(nn.Module):
 
     def __call__(self, x, training=False):
         return jax.vmap(self.net, in_axes=(-2, None))(x, training)
+
+
+class Noisy(nn.Module):
+    @nn.compact
+    def __call__(self, x):
+        return nn.Dropout(0.5, deterministic=False)(nn.Dense(4)(x))
+
+
+class Chain(nn.Module):
+    def setup(self):
+        self.chain = nn.Sequential([nn.Dense(4), Noisy()])
+
+    def __call__(self, x, training=False):
+        return jax.vmap(self.chain)(x)
+
+
+class Chains(nn.Module):
+    @nn.compact
+    def __call__(self, x, training=False):
+        chain = nn.Sequential([Noisy(), nn.Dense(4), Noisy()])
+        return jax.vmap(chain)(x) + jax.vmap(chain)(2 * x) + jax.vmap(nn.Sequential([nn.Dense(4), Noisy()]))(x)
 """
 )
 
 
 @pytest.mark.parametrize("training", [False, True])
-@pytest.mark.parametrize("name", ["Made", "Twice", "Kept"])
+@pytest.mark.parametrize("name", ["Made", "Twice", "Kept", "Chain", "Chains"])
 def test_one_mask_for_all(name: str, training: bool) -> None:
     before, after = both_sides("mapped_draws", NETS)
     x = jax.random.normal(jax.random.key(0), (6, 4))
     linen = getattr(before, name)()
-    variables = linen.init(jax.random.key(0), x)
+    variables = linen.init({"params": jax.random.key(0), "dropout": jax.random.key(1)}, x)
     new = getattr(after, name)(in_features=4, rngs=nnx.Rngs(0, dropout=1))
     assert compat.check_equivalence(linen, variables, new, x, training, rngs={"dropout": jax.random.key(5)})
 

@@ -153,3 +153,29 @@ def test_what_is_joined_is_found_by_a_call() -> None:
     xs = [jax.random.normal(jax.random.key(i), (2, 3 + i)) for i in range(2)]
     variables = before.Net().init(jax.random.key(0), *xs)
     assert compat.check_equivalence(before.Net(), variables, after.Net(inputs_example=xs, rngs=nnx.Rngs(0)), *xs)
+
+
+HELD = """from flax import linen as nn
+import jax
+
+
+def leaves(x):
+    return jax.tree.leaves(x)
+
+
+class Net(nn.Module):
+    @nn.compact
+    def __call__(self, x, *more):
+        return nn.Dense(3)(leaves(x)[0]) + sum(more)
+
+
+net = Net()
+"""
+
+
+def test_what_they_hold_beside_sizes() -> None:
+    before, after = both_sides("held", HELD)
+    xs = [jax.random.normal(jax.random.key(i), (2, width)) for i, width in enumerate((5, 3, 3))]
+    variables = before.Net().init(jax.random.key(0), *xs)
+    new = after.Net(in_example=xs[0], more_example=tuple(xs[1:]), rngs=nnx.Rngs(0))
+    assert compat.check_equivalence(before.Net(), variables, new, *xs)
