@@ -468,10 +468,9 @@ def _as_list(run: Execution, label: str, sites: list[Site], names: Names, named_
 
 
 def _around_given(run: Execution, sites: list[Site], looped: list[Site], names: Names, held: Place) -> bool:
-    """Are all modules of a list that loops make given to others where they are made, and the rest before and after them?
+    """Are all modules of a list that loops make given to others there, and the rest called by themselves before or after?
 
-    `x = Block()(x)`, `x = Ensemble([Block() for _ in range(self.n)])(x)`, `Block()(x)`: the method asks for the
-    first and the last one.
+    The method asks for the first and the last one.
     """
     rest = [s for s in sites if not s.loops]
     if not looped or not rest or any(s.conditions or s.through for s in rest):
