@@ -23,6 +23,7 @@ from ...linen.flow.flow_values import (
     Function,
     Items,
     Method,
+    Model,
     OptState,
     Record,
     State,
@@ -191,7 +192,7 @@ class PassedTrees(Rewrite):
             if call.func.attr in ("init", "update") and isinstance(self.flow.value(call), OptState | Items | Deltas):
                 return True
         if name in _BUILTINS:
-            return True
+            return not isinstance(value, Model)  # which is a class from now on
         if isinstance(value, Items) and not (is_tree(value) or is_deltas(value)):
             return name in _WHOLE
         functions = any(self._is_called(self.flow.value(argument)) for argument in call.args)

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
+from nnx_migrate.migrate.context import Options
+from nnx_migrate.migrate.pipeline import migrate_project
+from nnx_migrate.migrate.source import SourceFile
+
+from ..modules.loading import module
 
 HEAD = """
 class Holder:
@@ -47,3 +54,45 @@ def test_the_class_of_a_model(kit, said: str) -> None:
 def test_another_function_of_that_name(kit) -> None:
     done = kit.migrate(HEAD + "type = lambda model: 'mine'\nsaid = type(model)\nkept = model.features\n", kit.MLP)
     assert done.run(done.after)["said"] == "mine"
+
+
+SPLIT = """import jax
+import jax.numpy as jnp
+import optax
+from flax import linen as nn
+from flax.training.train_state import TrainState
+
+
+class Net(nn.Module):
+    @nn.compact
+    def __call__(self, x):
+        return nn.Dense(2)(x)
+
+
+model = Net()
+x = jnp.ones((2, 5))
+state = TrainState.create(apply_fn=model.apply, params=model.init(jax.random.key(0), x)["params"], tx=optax.sgd(0.1))
+
+
+@jax.jit
+def step(state, x):
+    grads = jax.grad(lambda p: state.apply_fn({"params": p}, x).sum())(state.params)
+    return state.apply_gradients(grads=grads)
+
+
+state = step(state, x)
+said = SAID
+"""
+
+
+@pytest.mark.parametrize("said", ["type(model).__name__", 'str(type(model)).endswith("Net\'>")', "id(model) == id(Net)"])
+def test_it_is_no_class_where_the_loop_is_split(said: str) -> None:
+    def migrated(text: str) -> str:
+        result = migrate_project([SourceFile.parse(Path("m.py"), "m", text)], Options(jit="functional"))
+        for path, content in result.created.items():
+            module(path.stem, content)
+        return result.files[0].after or text
+
+    assert "\nmodel = Net\n" in migrated(SPLIT.replace("SAID", "0"))  # the class itself
+    text = SPLIT.replace("SAID", said)
+    assert module("types_after", migrated(text)).said == module("types_before", text).said
