@@ -1,7 +1,7 @@
 """A `__call__` that hands all that it is given on to another method says what that takes.
 
-def __call__(self, *args, **kwargs):              def __call__(self, obs, action, train=False):
-    return self.forward(*args, **kwargs)              return self.forward(obs, action, train)
+    def __call__(self, *args, **kwargs):              def __call__(self, obs, action, train=False):
+        return self.forward(*args, **kwargs)              return self.forward(obs, action, train)
 """
 
 from __future__ import annotations

@@ -484,7 +484,7 @@ class LoopExecution(Expressions):
                             phis[key] = None
                             found = True
                     continue
-            if next_sizes.is_number(start.names[name], b) and not self.in_setup:
+            if next_sizes.changes_number(start.names[name], b) and not self.in_setup:
                 if (name, 0) not in phis:
                     phis[name, 0] = self.tracker(name)  # `resolution = x.shape[1]`, halved in every pass
                     found = True

@@ -318,7 +318,9 @@ def _by_names(flow: Flow, function: ast.AST) -> bool:
     return False
 
 
-def _keeps_to_itself(flow: Flow, function: ast.AST, by_value: dict[ast.expr, Change], candidates: set[ast.AST]) -> bool:
+def _keeps_to_itself(
+    flow: Flow, function: ast.AST, by_value: dict[ast.expr, Change], candidates: set[ast.AST]
+) -> bool:
     """Is a function only called for such changes, and has it nothing but params, which it gives to no other function?"""
     if not isinstance(function, ast.FunctionDef) or function in flow.partials:
         return False

@@ -1,21 +1,23 @@
 """The sizes that a pass of a loop leaves to the next: all change at once, while the constructor assigns one after another.
 
-for i in range(3):                        for i in range(3):
-    x = nn.Dense(width)(x)                    self.Dense.append(nnx.Linear(features, width, rngs=rngs))
-    width = width * 2                         features = width
-                                              width = 2 * width
+    for i in range(3):                        for i in range(3):
+        x = nn.Dense(width)(x)                    self.Dense.append(nnx.Linear(features, width, rngs=rngs))
+        width = width * 2                         features = width
+                                                  width = 2 * width
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from typing import Any
 
+from ...trees import subtree
+from ..values.arguments import stored_names
 from ..values.dims import Dim
 from ..values.environment import Env
 from ..values.merging import dependencies_of, dim_at, grown, with_dim
-from ..values.sites import Abs, For, Track, Unmigratable
+from ..values.sites import Abs, For, Function, Track, Unmigratable
 from ..values.values import OPAQUE, Array, Int, Value, size_stem
 
 
@@ -43,7 +45,7 @@ def in_order(tracks: Sequence[Track], fresh: Callable[[str], str], loop: ast.exp
     return found
 
 
-def is_number(before: Abs, after: Value) -> bool:
+def changes_number(before: Abs, after: Value) -> bool:
     """Is it a size of an array before a loop, and another number after a pass: `resolution = resolution // 2`?"""
     return type(before.value) is Int and type(after) is Int and not before.static
 
@@ -54,18 +56,19 @@ def left_behind(
     """What names that a loop makes hold behind it, where they say it in sizes that change at the end of a pass: `prev = x`.
 
     Each such size gets a name of its own, which the constructor sets ahead of the loop and in every pass. `before`: the
-    sizes ahead of it. `steps`: in which the loop stands; nothing is known of such names where the constructor lacks it.
+    sizes ahead of it. `steps`: in which the loop stands; nothing is known of such names where the constructor lacks it, or
+    where a pass may leave a name as it is.
     """
     changed = {track.name for track in following}
     place = next((i for i, step in enumerate(steps) if step is loop), None)
     first = {track.name: track.dim for track in before}
     found: dict[str, Value] = {}
     for name, bound in inner.names.items() if changed else ():
-        if name in start.names or not dependencies_of(bound.value) & changed:
+        if name in start.names or not _says(bound.value, inner, changed):
             continue
         value: Value = bound.value
         count = len(value.shape.dims) if isinstance(value, Array) else 1
-        if place is None or type(value) not in (Int, Array):
+        if place is None or type(value) not in (Int, Array) or not _in_every_pass(loop.node, name):
             found[name] = OPAQUE
             continue
         for index in range(-count, 0) if isinstance(value, Array) else (0,):
@@ -79,6 +82,29 @@ def left_behind(
     return found
 
 
+def _says(value: Value, inner: Env, sizes: Set[str]) -> bool:
+    """Is a value said in such sizes, or a function that reads what is?"""
+    if isinstance(value, Function):
+        read = {n.id for n in subtree(value.node) if isinstance(n, ast.Name)} & inner.names.keys()
+        return any(dependencies_of(inner.names[name].value) & sizes for name in read)
+    return bool(dependencies_of(value) & sizes)
+
+
+def _in_every_pass(loop: ast.AST, name: str) -> bool:
+    """Does every pass give a name something? Else it may hold what an earlier one has left in it."""
+    return isinstance(loop, ast.For) and _always(loop.body, name)
+
+
+def _always(statements: Sequence[ast.stmt], name: str) -> bool:
+    for statement in statements:
+        if isinstance(statement, ast.If):
+            if _always(statement.body, name) and _always(statement.orelse, name):
+                return True
+        elif isinstance(statement, ast.Assign | ast.AnnAssign) and name in stored_names(statement):
+            return True
+    return False
+
+
 def grew(before: Value, after: Value, changing: set[str]) -> bool:
     """Is it a list that grew in a loop, by items of one kind in every iteration?"""
     element = grown(before, after)
@@ -90,4 +116,4 @@ def _replaced(dim: Dim, sizes: Mapping[str, Dim]) -> Dim:
     return dim.substitute(lambda atom: sizes.get(str(atom.args[0])) if atom.kind == "local" else None)
 
 
-__all__ = ["grew", "in_order", "is_number", "left_behind"]
+__all__ = ["changes_number", "grew", "in_order", "left_behind"]

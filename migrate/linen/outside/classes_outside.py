@@ -26,7 +26,9 @@ def may_be_class(functions: FunctionCalls, source: SourceFile, node: ast.expr, m
     return any(True for _ in classes(functions, source, node, makes))
 
 
-def classes(functions: FunctionCalls, source: SourceFile, node: ast.expr, makes: _Makes, depth: int = 0) -> Iterator[str]:
+def classes(
+    functions: FunctionCalls, source: SourceFile, node: ast.expr, makes: _Makes, depth: int = 0
+) -> Iterator[str]:
     """The module classes that an expression, or what a table holds, may be; "" for others and for what makes modules."""
     if depth > _MAX_DEPTH:
         return

@@ -182,13 +182,43 @@ import jax.numpy as jnp
 
 
 class UnderACondition(nn.Module):
+    # The last pass leaves it as it is.
+
     n: int = 3
+
+    @nn.compact
+    def __call__(self, x):
+        for i in reversed(range(self.n)):
+            if i:
+                kept = x.shape[-1]
+                x = nn.Dense(kept * 2)(x)
+            else:
+                x = nn.Dense(5)(x)
+        return nn.Dense(kept)(x)
+
+
+class OfAnInnerLoop(nn.Module):
+    n: int = 3
+
+    @nn.compact
+    def __call__(self, x):
+        for i in range(self.n):
+            for j in range(2 - i):
+                kept = x.shape[-1]
+            x = nn.Dense(x.shape[-1] + 1)(x)
+        return nn.Dense(kept)(x)
+
+
+class OnBothSides(nn.Module):
+    n: int = 4
 
     @nn.compact
     def __call__(self, x):
         for i in range(self.n):
             if i % 2 == 0:
                 kept = x
+            else:
+                kept = nn.Dense(3)(x)
             x = nn.Dense(x.shape[-1] + 1)(x)
         return nn.Dense(2)(kept)
 
@@ -256,14 +286,37 @@ class ChangedAgain(nn.Module):
 """
 
 
-@pytest.mark.parametrize("name", ["ChangedAgain", "Height", "JoinedAhead", "Listed", "OfAFunction", "UnderACondition"])
+LEFT = ["ChangedAgain", "OfAnInnerLoop", "OnBothSides", "Height", "JoinedAhead", "Listed", "OfAFunction", "UnderACondition"]
+
+
+@pytest.mark.parametrize("name", LEFT)
 def test_what_a_loop_leaves_has_the_sizes_of_the_last_pass(name: str) -> None:
     before, after = both_sides("loop_left", BEHIND)
     x = jax.random.normal(jax.random.key(0), (2, 16, 16, 3) if name == "Height" else (2, 3))
     linen = getattr(before, name)()
     variables = linen.init(jax.random.key(0), x)
-    sizes: dict[str, Any] = {"in_shape": x.shape} if name == "Height" else {"in_features": 3}
+    shaped = ("Height", "UnderACondition", "OfAnInnerLoop", "OnBothSides")
+    sizes: dict[str, Any] = {"in_shape": x.shape} if name in shaped else {"in_features": 3}
     assert compat.check_equivalence(linen, variables, getattr(after, name)(**sizes, rngs=nnx.Rngs(0)), x)
+
+
+READ = """from flax import linen as nn
+
+
+class Net(nn.Module):
+    @nn.compact
+    def __call__(self, x):
+        for i in range(3):
+            kept = x.shape[-1]
+            wider = lambda: kept + 1
+            x = nn.Dense(wider())(x)
+        return nn.Dense(wider())(x)
+"""
+
+
+def test_a_function_that_reads_what_a_loop_leaves_is_not_followed() -> None:
+    (net,) = migrate_project([SourceFile.parse(Path("net.py"), "net", READ)]).classes
+    assert (str(net.outcome), net.code) == ("bridged", "NNX113")
 
 
 MIXED = """from flax import linen as nn
