@@ -1,9 +1,9 @@
 """Calls of one of several functions, as calls of each under its condition:
 
-f = wide if self.wide else narrow               if self.wide:
-x = f(x)                                →           x = wide(x)
-                                                else:
-                                                    x = narrow(x)
+    f = wide if self.wide else narrow               if self.wide:
+    x = f(x)                                →           x = wide(x)
+                                                    else:
+                                                        x = narrow(x)
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from .stable import bound_once, is_stable
 from .strings import has_long_string
 
 CHOSEN: Key = ("one of several functions",)  # wanted besides functions, for lambdas
-_NOT_FOUND = "raise TypeError(\"'NoneType' object is not callable\")"  # what calling `TABLE.get(key)` is then
+_NOT_FOUND = 'raise TypeError("\'NoneType\' object is not callable")'  # what calling `TABLE.get(key)` is then
 
 
 @dataclasses.dataclass(frozen=True)

@@ -1,11 +1,11 @@
 """Lists of modules of a compact method, said so that a loop goes through all of a list that has a name.
 
-for i, layer in enumerate([nn.Dense(f) for f in sizes]):    layers = [nn.Dense(f) for f in sizes]
-                                                            for i, layer in enumerate(layers):
+    for i, layer in enumerate([nn.Dense(f) for f in sizes]):    layers = [nn.Dense(f) for f in sizes]
+                                                                for i, layer in enumerate(layers):
 
-layers = [nn.Dense(f) for f in self.features]               layers = [nn.Dense(f) for f in self.features[:-1]]
-for layer in layers[:-1]: ...                               last_of_layers = nn.Dense(self.features[-1])
-x = layers[-1](x)                                           for layer in layers: ...
+    layers = [nn.Dense(f) for f in self.features]               layers = [nn.Dense(f) for f in self.features[:-1]]
+    for layer in layers[:-1]: ...                               last_of_layers = nn.Dense(self.features[-1])
+    x = layers[-1](x)                                           for layer in layers: ...
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 """One attribute of `setup` under two names in Linen, of which a field decides: two attributes.
 
-if self.length == 1:                                 if self.length == 1:
-    self.mix = nn.Dense(8)                               self.mix = nn.Dense(8)
-else:                                                else:
-    self.mix = Conv(8, name="conv")                      self.conv = Conv(8, name="conv")
-...                                                  ...
-return self.mix(x)                                   return (self.mix if self.length == 1 else self.conv)(x)
+    if self.length == 1:                                 if self.length == 1:
+        self.mix = nn.Dense(8)                               self.mix = nn.Dense(8)
+    else:                                                else:
+        self.mix = Conv(8, name="conv")                      self.conv = Conv(8, name="conv")
+    ...                                                  ...
+    return self.mix(x)                                   return (self.mix if self.length == 1 else self.conv)(x)
 """
 
 from __future__ import annotations

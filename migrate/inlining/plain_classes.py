@@ -1,8 +1,8 @@
 """Class methods and static methods of classes that are no modules, which make modules for the class that calls them:
 
-class Blocks:
-    @staticmethod
-    def conv(x, features): return nn.Conv(features, (3, 3))(x)
+    class Blocks:
+        @staticmethod
+        def conv(x, features): return nn.Conv(features, (3, 3))(x)
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Code that is a text, and what asks for all local names: what they read may be what the constructor takes over.
 
-size = eval("2 * x.shape[-1]")                    nothing here shows that `size` follows from `x`
-exec("width = 8")                                 nor that there is a name `width`
+    size = eval("2 * x.shape[-1]")                    nothing here shows that `size` follows from `x`
+    exec("width = 8")                                 nor that there is a name `width`
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """How many modules of a class Linen has counted, where a condition on fields decides it.
 
-if self.talking:
-    w = Heads(4)(w)    # Heads_0
-w = nn.softmax(w)
-if self.talking:
-    w = Heads(4)(w)  # Heads_1: the condition is the same, and so is its answer
+    if self.talking:
+        w = Heads(4)(w)    # Heads_0
+    w = nn.softmax(w)
+    if self.talking:
+        w = Heads(4)(w)  # Heads_1: the condition is the same, and so is its answer
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 """Methods that take the iterator of a list of modules from `__call__`, as they make modules that Linen numbers with others.
 
-def attend(self, x, *, attentions):                          # was: return Attention(8)(x)
-    return next(attentions)(x)
+    def attend(self, x, *, attentions):                          # was: return Attention(8)(x)
+        return next(attentions)(x)
 
-def __call__(self, x, y):
-    attentions = iter(self.Attention)
-    return self.attend(x, attentions=attentions) + self.attend(y, attentions=attentions)
+    def __call__(self, x, y):
+        attentions = iter(self.Attention)
+        return self.attend(x, attentions=attentions) + self.attend(y, attentions=attentions)
 """
 
 from __future__ import annotations

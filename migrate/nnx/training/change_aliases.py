@@ -1,7 +1,7 @@
 """Other names for the dictionaries that a program changes: Linen changes what all of them hold, a module has values alone.
 
-params["body"] = pretrained["body"]     # from here on the same dictionary
-pretrained["body"]["scale"] *= 2        # changes both
+    params["body"] = pretrained["body"]     # from here on the same dictionary
+    pretrained["body"]["scale"] *= 2        # changes both
 """
 
 from __future__ import annotations

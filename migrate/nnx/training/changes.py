@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from .native import _Native
 
 
+
 def find(form: Rewrite) -> list[Change]:
     """Those of a component."""
     return [change for change in flow_changes.every(form.flow)[0] if form.within(form.flow.value(change.tree))]
@@ -176,3 +177,5 @@ def same_names(form: Rewrite, statement: ast.Assign) -> bool:
     if not (isinstance(target, ast.Name) and isinstance(value, ast.Name)) or value is statement.value:
         return False
     return form.flow.symbol(form.source(target), target) == form.flow.symbol(form.source(value), value)
+
+

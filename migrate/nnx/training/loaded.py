@@ -135,7 +135,7 @@ def stores(form: _Native, name: ast.Name) -> bool:
     statement = form.statement(name)
     if name in form.flow.loaded or changes.of_place(form, name) is not None:
         return True
-    return isinstance(statement, ast.Assign) and target(form, statement.value) is not None
+    return (isinstance(statement, ast.Assign) and target(form, statement.value) is not None)
 
 
 def takes(form: Rewrite, node: ast.AST) -> bool:

@@ -1,7 +1,7 @@
 """Names for variables that a program gave none, by function: no two models of a function have the same.
 
-g_graphdef, params, batch_stats = nnx.split(generator(...), nnx.Param, nnx.BatchStat)
-d_graphdef, *d_variables = nnx.split(discriminator(...), nnx.Param, nnx.BatchStat)
+    g_graphdef, params, batch_stats = nnx.split(generator(...), nnx.Param, nnx.BatchStat)
+    d_graphdef, *d_variables = nnx.split(discriminator(...), nnx.Param, nnx.BatchStat)
 """
 
 from __future__ import annotations

@@ -238,7 +238,9 @@ def _in_registry(flow: Flow, parents: Mapping[ast.AST, ast.AST], display: ast.AS
     return any(flow.value(table) in flow.registries.tables.values() and flow.value(table) is not ANY for table in tables)
 
 
-def _received(flow: Flow, function: Function, given: list[ast.expr | ast.keyword], parent: ast.AST, node: ast.expr) -> bool:
+def _received(
+    flow: Flow, function: Function, given: list[ast.expr | ast.keyword], parent: ast.AST, node: ast.expr
+) -> bool:
     """Is an argument of a call that of a parameter that holds module classes alone, where the flow has it?"""
     return all(_holds_class(flow, definition, name) for definition, name in _parameters(function, given, parent, node))
 

@@ -111,7 +111,8 @@ REFUSED = {
     "a match statement of a function that takes its subject apart": (
         "NNX120",
         "def build(kind):\n  match kind:\n    case (n, m):\n      return nn.Dense(n * m)\n    case n:\n"
-        "      return nn.Dense(n)\n\n\n" + _compact("return build(self.kind)(x)"),
+        "      return nn.Dense(n)\n\n\n"
+        + _compact("return build(self.kind)(x)"),
     ),
     "a function under a decorator of the project's own that is given a lambda": (
         "NNX135",
@@ -129,11 +130,7 @@ REFUSED = {
     ),
     "a table that a function looks up in, whose keys are no strings": (
         "NNX138",
-        "def look(k):\n  return NUMBERED[k]\n\n\n"
-        + BOTH
-        + "NUMBERED = {1: plain, 2: normed}\n\n\n"
-        + M
-        + COMPACT
-        + "    return look(self.kind)(x)\n",
+        "def look(k):\n  return NUMBERED[k]\n\n\n" + BOTH + "NUMBERED = {1: plain, 2: normed}\n\n\n"
+        + M + COMPACT + "    return look(self.kind)(x)\n",
     ),
 }

@@ -16,7 +16,7 @@ from nnx_migrate.migrate.source import SourceFile
 
 from .loading import module
 
-TEXT = """import jax.numpy as jnp
+TEXT = '''import jax.numpy as jnp
 import numpy as np
 from flax import linen as nn
 
@@ -66,7 +66,7 @@ class Added(nn.Module):
     def __call__(self, t):
         table = jnp.asarray(table_of(self.size))
         return nn.Dense(3)(t[:, None] + table[None])
-"""
+'''
 
 
 @pytest.mark.parametrize("name,widths", [("Steps", 2), ("Rows", 1), ("Foreign", 1), ("Added", 1)])

@@ -119,7 +119,9 @@ def test_the_text_of_an_initializer_says_the_dtype(monkeypatch: pytest.MonkeyPat
 
 
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
-def test_what_may_have_another_dtype_than_it_says_is_made_by_an_example(monkeypatch: pytest.MonkeyPatch, dtype: str) -> None:
+def test_what_may_have_another_dtype_than_it_says_is_made_by_an_example(
+    monkeypatch: pytest.MonkeyPatch, dtype: str
+) -> None:
     monkeypatch.setitem(globals(), "TEXT", OWN_TEXT)
     native = _native(monkeypatch)
     linen = module("linen_side", OWN_TEXT)

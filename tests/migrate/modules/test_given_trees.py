@@ -16,7 +16,7 @@ from nnx_migrate.migrate.source import SourceFile
 
 from .loading import both_sides
 
-HEAD = """
+HEAD = '''
 from typing import Any, Sequence
 import flax.linen as nn
 import jax
@@ -39,8 +39,8 @@ class MLP(nn.Module):
             x = nn.Dense(width)(x)
         return x
 
-"""
-CLASSES = """
+'''
+CLASSES = '''
 class Value(nn.Module):
     widths: Sequence[int]
 
@@ -65,7 +65,7 @@ class Ensemble(nn.Module):
     def __call__(self, observations, actions):
         many = nn.vmap(Value, variable_axes={"params": 0}, split_rngs={"params": True}, in_axes=None, axis_size=3)
         return many(self.widths)(observations, actions)
-"""
+'''
 
 
 @pytest.fixture(scope="module")

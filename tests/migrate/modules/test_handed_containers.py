@@ -16,7 +16,7 @@ from nnx_migrate import compat
 from nnx_migrate.migrate.pipeline import RunResult, migrate_project
 from nnx_migrate.migrate.source import SourceFile
 
-HEAD = """
+HEAD = '''
 import copy
 from collections.abc import Mapping
 from typing import Any, Dict, Sequence
@@ -111,8 +111,8 @@ class Count(nn.Module):
     critics: Sequence[nn.Module]
     def __call__(self, x):
         return sum([c(x) for c in self.critics]) / len(self.critics)
-"""
-MODELS = """
+'''
+MODELS = '''
 OBS = jnp.sin(jnp.arange(10.)).reshape(2, 5)
 ACT = jnp.ones((2, 3))
 
@@ -189,7 +189,7 @@ class Lists(nn.Module):
         for part in self.parts["a"]:
             x = part(x)
         return x
-"""
+'''
 NAMES = ("dicts", "shared", "unshared", "multi", "composite", "keyed", "count", "count_shared", "nested")
 
 

@@ -17,7 +17,7 @@ from nnx_migrate.migrate.source import SourceFile
 
 from .loading import both_sides
 
-HEAD = """
+HEAD = '''
 import functools
 from typing import Any, Optional
 import jax
@@ -32,7 +32,7 @@ class Op(nn.Module):
     def __call__(self, x):
         return nn.Dense(self.width)(x)
 
-"""
+'''
 
 
 def model(name: str, methods: str, fields: str = 'kernel: str = "deep"') -> str:
@@ -63,7 +63,7 @@ def __call__(self, x, y=None, mode: str = "train"):
         return first
     return first + self.attend(x=y, mode=mode)
 '''
-LOOP = """
+LOOP = '''
 @nn.nowrap
 def made(self, x, *, scale=1.0, **options):
     return scale * Op(4)(x) + len(options)
@@ -78,8 +78,8 @@ def __call__(self, x, y=None, mode: str = "train"):
             x,
         )
     return Op(2)(x)
-"""
-SEVERAL = """
+'''
+SEVERAL = '''
 def one(self, x):
     return nn.Dense(4)(Op(4)(x))
 
@@ -92,8 +92,8 @@ def __call__(self, x, y=None, mode: str = "train"):
         raise NotImplementedError
     x = self.other(x)
     return self.one(nn.Dense(4)(x))
-"""
-LAST = """
+'''
+LAST = '''
 def one(self, x):
     return Op(4)(x)
 
@@ -102,7 +102,7 @@ def __call__(self, x, y=None, mode: str = "train"):
     x = self.one(x)
     x = self.one(x)
     return x if mode == "train" else Op(3)(self.one(x))
-"""
+'''
 PROGRAMS = {"Twice": TWICE, "Loop": LOOP, "Several": SEVERAL, "Last": LAST}
 
 

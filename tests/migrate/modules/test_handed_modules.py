@@ -221,94 +221,94 @@ GOALS = jnp.cos(jnp.arange(12.0)).reshape(2, 6)
 '''
 # Name → a function that gives the model, what it is initialized with, and the calls that are compared.
 MODELS = {
-    "ensembles": """def of_ensembles(dims=(4,)):
+    "ensembles": '''def of_ensembles(dims=(4,)):
     parts = {"v": Conv(7)}
     x = jnp.cos(GOALS)
     return Value(dims, encoder=parts["v"]), (x, GOALS), {}, [((x, GOALS), {}), ((-x, GOALS), {})]
-""",
-    "ensembles without what they may be handed": """def of_none(dims=(4,)):
+''',
+    "ensembles without what they may be handed": '''def of_none(dims=(4,)):
     parts = {}
     return Value(dims, encoder=parts.get("v")), (GOALS,), {}, [((GOALS,), {})]
-""",
-    "a class that derives from one that is handed a module": """def of_derived(dims=(4,)):
+''',
+    "a class that derives from one that is handed a module": '''def of_derived(dims=(4,)):
     parts = {"v": Conv(7)}
     args = (GOALS, GOALS, jnp.array([0, 2]))
     return Discrete(dims, encoder=parts["v"], actions=4), args, {}, [(args, {})]
-""",
-    "and one that derives from that": """def of_second(dims=(4,)):
+''',
+    "and one that derives from that": '''def of_second(dims=(4,)):
     parts = {"v": Conv(7)}
     args = (GOALS, GOALS, jnp.array([0, 2]))
     return Negative(dims, 3, parts["v"]), args, {}, [(args, {})]
-""",
-    "a derived class that replaces a helper": """def of_wider(dims=(4,)):
+''',
+    "a derived class that replaces a helper": '''def of_wider(dims=(4,)):
     parts = {"v": Conv(7)}
     return Wider(dims, 2, parts["v"]), (GOALS, GOALS), {}, [((GOALS, GOALS), {})]
-""",
-    "a compact class that derives from one": """def of_scaled(dims=(4, 2)):
+''',
+    "a compact class that derives from one": '''def of_scaled(dims=(4, 2)):
     parts = {"v": Conv(7)}
     return Scaled(dims, parts["v"]), (GOALS,), {}, [((GOALS,), {})]
-""",
-    "a derived class without a constructor, and one member": """def of_plain(dims=(4,)):
+''',
+    "a derived class without a constructor, and one member": '''def of_plain(dims=(4,)):
     parts = {"v": Conv(7)}
     return Plain(dims, 1, parts["v"]), (GOALS,), {}, [((GOALS,), {})]
-""",
-    "of tables": """def of_tables(kind="conv", options={"dims": (6, 7)}):
+''',
+    "of tables": '''def of_tables(kind="conv", options={"dims": (6, 7)}):
     encoders = {"a": Wrap(TABLE[kind](), None), "b": Conv(7)}
     return Policy(encoders["a"], MLP(**options), 2), (OBS,), {}, [((OBS,), {"train": True}), ((MORE,), {})]
-""",
-    "of partials": """def of_partials(kind="small", options={"dims": (6, 7)}):
+''',
+    "of partials": '''def of_partials(kind="small", options={"dims": (6, 7)}):
     encoders = {}
     encoders["a"] = Wrap(TABLE[kind](), encoders.get("goal"))
     return Policy(encoders["a"], MLP(**options), 2, head=encoders.get("head")), (OBS,), {}, [((OBS,), {"train": True})]
-""",
-    "with a head and a goal": """def with_goal(options={"dims": (6, 7)}):
+''',
+    "with a head and a goal": '''def with_goal(options={"dims": (6, 7)}):
     parts = {"e": Conv(3), "g": Conv(2), "head": Conv(9)}
     encoder = Wrap(parts["e"], parts["g"])
     model = Policy(encoder, MLP(**options), 2, 0.1, head=parts["head"])
     return model, (OBS, GOALS), {}, [((OBS, GOALS), {"train": True})]
-""",
-    "without its goal at first": """def without_goal(options={"dims": (6, 7)}):
+''',
+    "without its goal at first": '''def without_goal(options={"dims": (6, 7)}):
     parts = {"e": Conv(3), "g": Conv(2)}
     return Policy(Wrap(parts["e"], parts["g"]), MLP(**options), 2), (OBS,), {}, [((OBS,), {})]
-""",
-    "of layers and functions": """def of_layers(options={"dims": (8,)}):
+''',
+    "of layers and functions": '''def of_layers(options={"dims": (8,)}):
     parts = {"e": nn.Dense(4), "g": nn.Sequential([nn.Dense(3), nn.relu]), "head": jnp.tanh}
     model = Policy(Wrap(parts["e"], parts["g"]), MLP(**options), 2, head=parts["head"])
     return model, (OBS, GOALS), {}, [((OBS, GOALS), {"train": True})]
-""",
-    "of what stays Linen": """def of_linen(options={"dims": (8,)}):
+''',
+    "of what stays Linen": '''def of_linen(options={"dims": (8,)}):
     parts = {"e": Odd(3)}
     return Policy(Wrap(parts["e"], None), MLP(**options), 2), (OBS,), {}, [((OBS,), {}), ((MORE,), {})]
-""",
-    "of a choice in setup": """def by_setup(options={"dims": (8, 4)}):
+''',
+    "of a choice in setup": '''def by_setup(options={"dims": (8, 4)}):
     parts = {"t": MLP(**options)}
     extra = jnp.ones((2, 2))
     return Score(parts["t"]), (GOALS, extra), {}, [((GOALS, extra), {}), ((GOALS, extra, True), {})]
-""",
-    "none in setup": """def none_in_setup():
+''',
+    "none in setup": '''def none_in_setup():
     parts = {}
     return Score(parts.get("t")), (GOALS,), {"train": True}, [((GOALS,), {})]
-""",
-    "shared": """def shared():
+''',
+    "shared": '''def shared():
     parts = {"e": Conv(6)}
     return Both(parts["e"], parts["e"]), (GOALS,), {}, [((GOALS,), {})]
-""",
-    "shared further on": """def shared_below():
+''',
+    "shared further on": '''def shared_below():
     part = Conv(6)
     parts = {"a": Both(part, Conv(6)), "b": Both(Conv(6), part)}
     return Both(parts["b"], parts["a"]), (GOALS,), {}, [((GOALS,), {})]
-""",
-    "not shared by deep copies": """def copied():
+''',
+    "not shared by deep copies": '''def copied():
     part = Conv(6)
     parts = {"a": part, "b": copy.deepcopy(part)}
     return Both(parts["b"], parts["a"]), (GOALS,), {}, [((GOALS,), {})]
-""",
-    "shared by copies": """def copied_flat():
+''',
+    "shared by copies": '''def copied_flat():
     part = Conv(6)
     parts = {"a": part, "b": copy.copy(part)}
     return Both(parts["b"], parts["a"]), (GOALS,), {}, [((GOALS,), {})]
-""",
-    "shared, and not called where it comes first": """def shared_uncalled():
+''',
+    "shared, and not called where it comes first": '''def shared_uncalled():
     part = Conv(6)
     parts = {"a": part, "b": part}
     return Wrap2(parts["a"], parts["b"]), (GOALS,), {}, [((GOALS,), {})]
@@ -322,29 +322,29 @@ class Wrap2(nn.Module):
         if use:
             x = self.first(x)
         return self.then(x)
-""",
-    "shared layers": """def shared_layers():
+''',
+    "shared layers": '''def shared_layers():
     parts = {"e": nn.Dense(6)}
     return Both(parts["e"], parts["e"]), (GOALS,), {}, [((GOALS,), {})]
-""",
-    "what is called otherwise at first": """def swapped():
+''',
+    "what is called otherwise at first": '''def swapped():
     parts = {"l": Conv(6), "r": Conv(6)}
     return Both(parts["l"], parts["r"]), (GOALS,), {"swap": True}, [((GOALS,), {"swap": True})]
-""",
+''',
 }
-STATISTICS = """def statistics():
+STATISTICS = '''def statistics():
     parts = {"n": Normed()}
     return Score(parts["n"]), (GOALS,), {}, []
-"""
-UNCALLED = """def uncalled():
+'''
+UNCALLED = '''def uncalled():
     part = Conv(6)
     parts = {"a": Score(part), "b": part}
     return Wrap2(parts["a"], parts["b"]), (GOALS,), {}, [((GOALS,), {})]
-"""
-DROPPED = """def dropped(options={"dims": (64,), "rate": 0.5}):
+'''
+DROPPED = '''def dropped(options={"dims": (64,), "rate": 0.5}):
     parts = {"n": MLP(**options)}
     return Score(parts["n"]), (GOALS,), {}, []
-"""
+'''
 _NATIVE = ("MLP", "Conv", "Normed", "Wrap", "Policy", "Score", "Both", "Wrap2")
 
 
@@ -444,14 +444,14 @@ def _sizes(*args: Any, **kwargs: Any) -> dict[str, Any]:
     return {"call_example": (args, kwargs)}
 
 
-PART = """def make():
+PART = '''def make():
     parts = {"e": Conv(3)}
     return Part(parts["e"])
 
 
 class Part(nn.Module):
     inner: nn.Module
-"""
+'''
 REFUSED = {
     "it is handed on": (
         "    @nn.compact\n    def __call__(self, x):\n        return nn.Sequential([self.inner, nn.Dense(3)])(x)\n"

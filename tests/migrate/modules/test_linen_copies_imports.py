@@ -11,7 +11,6 @@ from .linen_copy_programs import LAYERS, MODEL, assert_same, fresh, load, migrat
 
 __all__ = ["fresh"]
 
-
 def test_modules_in_a_namespace_folder_are_imported_as_their_neighbours_are(tmp_path: Path) -> None:
     files = {
         "nspkg/__init__.py": "",

@@ -196,7 +196,7 @@ def test_layers_that_only_native_classes_are_given_become_layers_of_nnx() -> Non
     assert "ConvBlock(3, norm=nnx.RMSNorm, in_features=x.shape[-1], rngs=nnx.Rngs(key))" in after
 
 
-MODES = """
+MODES = '''
 class Normed(nn.Module):
     features: int
     dtype: Any = jnp.float32
@@ -277,7 +277,7 @@ def handed():
 def handed_deeper():
     inside = After([Normed(4)])
     return Head(model=Body(parts=[inside, nn.relu]))
-"""
+'''
 
 
 STILL = ["asks", "asks_below", "without", "nested", "handed", "handed_deeper"]  # their statistics only move when asked for

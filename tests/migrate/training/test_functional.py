@@ -292,7 +292,6 @@ def test_other_constructions_of_the_model(kit, functions: str, call: str, code: 
     before, after = done.both()
     np.testing.assert_allclose([*after["losses"], after["value"]], [*before["losses"], before["value"]], rtol=1e-5)
 
-
 MASKED = """
 x = jnp.ones((2, 5))
 model = MLP(4)

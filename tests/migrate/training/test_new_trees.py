@@ -48,7 +48,7 @@ KEPT = {
 
 @pytest.mark.parametrize("name", [*TAKEN, *KEPT])
 def test_new_trees(kit, name: str) -> None:
-    done = kit.migrate(f"{START}names = []\n{ {**TAKEN, **KEPT}[name] }\n", kit.MLP)
+    done = kit.migrate(f"{START}names = []\n{ {**TAKEN, **KEPT}[name]}\n", kit.MLP)
     assert done.codes in ([["NNX601"]] if name in TAKEN else [["NNX602"], ["NNX603"]])
     before, after = done.both()
     np.testing.assert_allclose(after["out"], before["out"], rtol=1e-4)

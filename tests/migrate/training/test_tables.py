@@ -142,7 +142,7 @@ def register(name, **config):
 register("conv", filters=3)(ConvEncoder)
 for name, make in {**conv_configs, **dense_configs}.items():
   register(name + "-again")(make)
-""",
+"""
 }
 
 
