@@ -197,7 +197,7 @@ def _array_of_field(run: Any, value: Value) -> Array | None:
 # Layers whose sizes follow from the first argument of their call alone, which has the same name and place in NNX.
 _OF_ONE_ARRAY = frozenset(
     f"flax.linen.{name}"
-    for name in ("Dense", "DenseGeneral", "Conv", "ConvTranspose", "Embed", "LayerNorm", "RMSNorm", "GroupNorm")
+    for name in ("Dense", "DenseGeneral", "Conv", "ConvTranspose", "Embed", "LayerNorm", "RMSNorm", "GroupNorm", "BatchNorm")
 )
 
 
@@ -211,7 +211,7 @@ def _handed_on(run: Any, site: Site, called: ClassModel | None, method: str, arg
         return CallRecord((whole.item(0),), {})
     given = list(itertools.takewhile(lambda pair: not isinstance(pair[0], ast.Starred), arguments.positional))
     if found is None and given and all(kind.target in _OF_ONE_ARRAY for kind in (site, *site.alternatives)):
-        return CallRecord((run.plain(given[0][1].value),), {})  # a mask, at most, and no sizes come with it
+        return CallRecord((run.plain(given[0][1].value),), {})  # a mask or flag, at most, and no sizes come with it
     if found is None or stars != sorted(stars):
         return None
     args = [run.plain(a.value) for node, a in arguments.positional if not isinstance(node, ast.Starred)]

@@ -56,7 +56,10 @@ def _refuse_early_returns(text: ClassText) -> None:
     """What compact methods make stands behind the text of setup in the constructor."""
     setup = text.model.own_methods.get("setup")
     behind = any(lines for entry, lines in zip(text.run.blocks, text.lines, strict=True) if entry != "setup")
-    for node in of_kind(setup.node, ast.Return) if setup is not None and behind else ():
+    if setup is None or not behind:
+        return
+    scope_of = text.model.source.names.scope_of
+    for node in [n for n in of_kind(setup.node, ast.Return) if scope_of(n) is setup.node]:  # not of functions in it
         raise Unmigratable("NNX180", "setup returns early, and another method makes modules or variables, too", node)
 
 
