@@ -58,6 +58,8 @@ def made(run: Any, function: Function, node: ast.Call, env: Env, inner: Env, giv
     try:
         block, mark, steps = run.block, len(run.sites), len(run.block.steps)
         found = _tree(run, target.body, inner, call, target, env)
+        if len(run.sites) > mark:
+            raise _Other  # it gives modules to what it makes: `nn.Sequential([nn.Dense(8), nn.relu])`
     except _Other:
         del run.sites[mark:], block.steps[steps:]
         return None
