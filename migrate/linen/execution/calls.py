@@ -141,10 +141,10 @@ def call(run: Any, node: ast.Call, env: Any) -> Abs:
         made_by = maker(run, value)
         if made_by is not None:
             return construct_by(run, made_by, node, env)
-        return follow(run, value, node, env)
+        return unknown_callees.as_looked_up(run, value, node, follow(run, value, node, env))
     if qualname is not None and is_copy(qualname):
         raise Unmigratable("NNX150", f"it contains {qualname.rpartition('.')[2]}, which is a Linen copy", node)
-    if _from_field_call(value) or made_by_unknown(run, value, env, func) is not None:
+    if _from_field_call(run, value) or made_by_unknown(run, value, env, func) is not None:
         raise unknown_callees.refusal(run, func, value, node, env)
     arguments = arguments_of(run, node, env)
     objects_of_others.check_value(run, node, value, arguments, env)
@@ -200,11 +200,11 @@ def _nothing_known(value: Value) -> bool:
     return isinstance(value, Static | Unknown | Array) and not isinstance(value, Choice)
 
 
-def _from_field_call(value: Value) -> bool:
+def _from_field_call(run: Any, value: Value) -> bool:
     """Is this what calling a field gave? That it is called in turn says that the field makes modules."""
-    if isinstance(value, Static):
-        return re.match(r"self\.\w+\(", value.text) is not None
-    return isinstance(value, Unknown) and value.why.startswith("the result of `self.")
+    said = value.text if isinstance(value, Static) else value.why if isinstance(value, Unknown) else ""
+    field = re.match(r"self\.(\w+)\(" if isinstance(value, Static) else r"the result of `self\.(\w*)", said)
+    return field is not None and not unknown_callees.gives_activation(run, field[1])
 
 
 def _is_super(node: ast.AST) -> bool:

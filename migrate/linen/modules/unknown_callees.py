@@ -6,6 +6,7 @@ Such an object may be a Linen module, which would keep its parameters in a class
 from __future__ import annotations
 
 import ast
+import dataclasses
 import functools
 import re
 import sys
@@ -16,7 +17,7 @@ from typing import Any
 from ...source import SourceFile
 from ...trees import subtree
 from ..shapes.shape_keeping import names_activation
-from ..values.sites import Static, Unmigratable
+from ..values.sites import Abs, Function, Static, Unmigratable
 from ..values.values import Unknown, Value
 from . import config_factories
 
@@ -118,6 +119,46 @@ def _gives_activation(known: str) -> bool:
     is none of another, and has no variables.
     """
     return not any(part.lstrip("_")[:1].isupper() for part in known.split(".")) and names_activation(known)
+
+
+def gives_activation(run: Any, name: str, depth: int = 0) -> bool:
+    """Is it a method that only looks up an activation: `return get_activation(self.activation)`, or another such one?"""
+    method = run.model.method(name)
+    if method is None or depth > MAX_METHODS:
+        return False
+    source = method.source
+    returned = [n for n in method.nodes if isinstance(n, ast.Return) and source.function_of(n) is method.node]
+    for value in [n.value for n in returned]:
+        func = value.func if isinstance(value, ast.Call) else None
+        own = isinstance(func, ast.Attribute) and isinstance(func.value, ast.Name) and func.value.id == "self"
+        if own and isinstance(func, ast.Attribute):
+            if not gives_activation(run, func.attr, depth + 1):
+                return False
+            continue
+        known = run.project.qualname(source, func) if func is not None else None
+        if known is None or not _gives_activation(known):
+            return False
+    return bool(returned)
+
+
+MAX_METHODS = 8  # of a class, each of which calls the next one
+
+
+def as_looked_up(run: Any, function: Function, node: ast.Call, found: Abs) -> Abs:
+    """What `get_activation(name)` of the project gives, whose table decorators fill: `cls = TABLE[name]; return cls(**kw)`.
+
+    It is an activation where the function's file has no Linen module, and no such class is decorated by one of that file.
+    """
+    target, source = function.node, function.source
+    made = isinstance(found.value, Unknown) and isinstance(target, ast.FunctionDef) and function.method is None
+    if not made or not isinstance(target, ast.FunctionDef) or not names_activation(target.name):
+        return found
+    for model in run.project.linen_classes.values():
+        calls = [d.func if isinstance(d, ast.Call) else d for d in model.node.decorator_list]
+        known = [run.project.definition(run.project.qualname(model.source, c) or "") for c in calls]
+        if model.source is source or any(k is not None and k[0] is source for k in known):
+            return found
+    return dataclasses.replace(found, value=Unknown(f"the result of `{run.project.said(node.func)}`"))
 
 
 def _named_in_setup(run: Any, name: str) -> list[ast.expr]:
@@ -284,6 +325,8 @@ def is_there(package: Path, name: str) -> bool:
 
 __all__ = [
     "LIBRARIES",
+    "as_looked_up",
+    "gives_activation",
     "is_copy",
     "is_there",
     "is_used",
