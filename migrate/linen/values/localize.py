@@ -148,12 +148,16 @@ _PARTS = (
 )  # fmt: skip
 
 
+_PARTS_OF_ARRAYS = frozenset({"real", "imag", "T", "mT"})
+
+
 def is_said_by_parts(run: Any, node: ast.AST, value: Value, env: Any) -> bool:
     """May the constructor say the expression in its own words, if it can say every part? Its names then decide."""
     if isinstance(node, ast.Call):
         return is_plain_call(run, node, env)
     if isinstance(value, Array):
-        return isinstance(node, ast.BinOp | ast.UnaryOp | ast.Subscript | ast.IfExp)
+        part = isinstance(node, ast.Attribute) and node.attr in _PARTS_OF_ARRAYS
+        return part or isinstance(node, ast.BinOp | ast.UnaryOp | ast.Subscript | ast.IfExp)
     return not isinstance(value, Unknown) or isinstance(node, _PARTS) or _is_of_setup(run, node, env)
 
 
