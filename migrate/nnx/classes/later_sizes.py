@@ -269,11 +269,14 @@ def _is_read(text: ClassText, site: Site) -> bool:
             held_here = run.evaluated.get(node.value)
             if held_here is not None and isinstance(held_here.value, Module) and held_here.value.site is site:
                 return True  # `dense.features`
-            if site.container:
+            if site.container and not (node.attr in _OF_DICTS and _is_self(getattr(node.value, "value", node))):
                 held = node.value.value if isinstance(node.value, ast.Subscript) else node.value
                 if isinstance(held, ast.Attribute) and held.attr == site.container and _is_self(held.value):
                     return True
     return False
+
+
+_OF_DICTS = frozenset({"items", "keys", "values"})  # what a dictionary of modules is gone through by
 
 
 def _is_self(node: ast.expr) -> bool:

@@ -107,9 +107,19 @@ def _is_number(writer: ClassWriter, node: ast.DictComp) -> bool:
     )
     if field is None:
         return False
-    annotated = field.annotation is not None and re.search(r"\bint\b", ast.unparse(field.annotation)) is not None
+    annotated = field.annotation is not None and re.search(r"\bint\b", ast.unparse(_of_keys(field.annotation))) is not None
     items = field.default.elts if isinstance(field.default, ast.Tuple | ast.List) else []
     return annotated or any(isinstance(i, ast.Constant) and not isinstance(i.value, str) for i in items)
+
+
+def _of_keys(annotation: ast.expr) -> ast.expr:
+    """What an annotation says of what a loop goes through: `str` of `dict[str, tuple[int, ...]]`."""
+    parts = annotation.slice.elts if isinstance(annotation, ast.Subscript) and isinstance(annotation.slice, ast.Tuple) else []
+    of_dict = len(parts) == 2 and isinstance(annotation, ast.Subscript) and _DICTS.search(ast.unparse(annotation.value))
+    return parts[0] if of_dict else annotation
+
+
+_DICTS = re.compile(r"(?i)(dict|mapping)$")
 
 
 def _numbers_as_strings(
