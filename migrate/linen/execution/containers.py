@@ -52,7 +52,7 @@ from ..values.values import (
     Unknown,
     Value,
 )
-from . import changed_arguments, iteration
+from . import changed_arguments, iteration, string_keys
 
 _KEYS = {"flax.linen.PARTITION_NAME": Const("partition_name")}  # constants of Flax that dicts have as keys
 
@@ -169,6 +169,8 @@ class Containers(Evaluation):
             part = part_of_argument(value, f"[{key.value.value!r}]")
             if part is not None and changed_arguments.is_part_known(self, part):
                 return Abs(part, False, flags)
+        if isinstance(value, Array) and string_keys.is_string(self, node.slice, env):
+            return Abs(Unknown("a part of a dict, whose key a loop says"), False, flags)
         if isinstance(value, Tup) and any(self.holds_module(i) for i in value.items):
             if isinstance(key.value, Int) and key.value.dim.value is not None:
                 position = key.value.dim.value
