@@ -96,6 +96,11 @@ def _other_side(source: SourceFile, condition: ast.AST, side: ast.AST) -> list[a
     return [node for part in sides if side not in part for node in part]
 
 
+def is_part(site: Site) -> bool:
+    """Is it made for another module of the same item of a list, which is no Sequential: an RNN's cell?"""
+    return site.within is not None and site.within.target != _SEQUENTIAL
+
+
 def caller(run: Execution, site: Site) -> Site | None:
     """What the class calls to call a module: itself, or what it is handed to, an nn.Sequential or a class that calls it.
 

@@ -228,7 +228,7 @@ def _is_lacking(error: Unmigratable, site: Site) -> bool:
 def _unfit(text: ClassText, site: Site) -> str:
     """Why a module cannot be made when the class has been called; "" where it can."""
     lifted = (site.lifted or site.scopes) and not later_stacks.is_fit(text, site)
-    if lifted or site.held or site.within is not None or site.kind not in ("layer", "class"):
+    if lifted or site.held or first_calls.is_part(site) or site.kind not in ("layer", "class"):
         return "it is lifted, or made elsewhere"
     if is_wrapper(site) or "mapped" in site.renders:
         return "it wraps others"
