@@ -210,6 +210,8 @@ def makes(project: Project, source: SourceFile, model: ast.ClassDef, function: C
     seen.add(function.node)
     for node in function.nodes:
         if isinstance(node, ast.Return):
+            if any(is_class(project, function.source, said) for said in _returned(function.source, node.value)):
+                return True  # the class that its caller is to make
             given = (callee(project, function.source, model, said) for said in _returned(function.source, node.value))
             if any(makes(project, source, model, inner, seen) for inner in given if inner is not None):
                 return True

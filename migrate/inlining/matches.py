@@ -6,6 +6,7 @@ import ast
 import dataclasses
 
 from ..edits import EditSet
+from ..linen.modules.factory_matches import is_plain
 from ..linen.project.index import Project
 from ..source import SourceFile
 from ..trees import subtree
@@ -50,7 +51,7 @@ def _said(source: SourceFile, node: ast.Match) -> str | None:
     parts = list(subtree(node))
     long = any(has_long_string(source, n) for n in parts)
     again = any(isinstance(n, ast.Match) for n in parts if n is not node)
-    if long or again or not _is_plain(node.subject):
+    if long or again or not is_plain(node.subject):
         return None
     text, subject = source.text, source.text_of(node.subject)
     starts = [source.line_start(source.span(case.pattern).start) for case in node.cases]
@@ -81,13 +82,6 @@ def _moved(text: str, old: str, outer: str, unit: str) -> str:
     deep = old or "\n"  # the body may stand on the line of its pattern
     moved = [outer + (unit + line[len(old) :] if line.startswith(deep) else line.lstrip()) for line in more]
     return "\n".join([first, *[line if line.strip() else "" for line in moved]])
-
-
-def _is_plain(node: ast.expr) -> bool:
-    """A name or an attribute of one: it is looked up for every case."""
-    while isinstance(node, ast.Attribute):
-        node = node.value
-    return isinstance(node, ast.Name)
 
 
 def _test(source: SourceFile, subject: str, pattern: ast.pattern) -> str | None:

@@ -25,7 +25,7 @@ from .factory_functions import as_factory
 
 def returned(run: Any, node: ast.Match, env: Env) -> Abs | None:
     """What a function outside of classes returns by such a statement, where every case returns a factory or raises."""
-    if caller_words.in_method(env) or not isinstance(node.subject, ast.Name | ast.Attribute):
+    if caller_words.in_method(env) or not is_plain(node.subject):
         return None
     patterns = [_values(case.pattern) for case in node.cases]
     if any(case.guard is not None for case in node.cases) or None in patterns:
@@ -35,12 +35,13 @@ def returned(run: Any, node: ast.Match, env: Env) -> Abs | None:
     if not all(isinstance(_only(case.body), ast.Return | ast.Raise) for case in node.cases):
         return None
     subject = run.evaluate(node.subject, env)
+    known = _in_case(run, node.subject, subject.value)
+    if isinstance(known, Const | Int):
+        return _known(run, node, known, patterns, env)
     inner = run.localize(node.subject, env)
     words = words_of_class(run, node.subject, env)
     if inner is None or words is None or not subject.static or subject.flags:
         return None
-    if isinstance(subject.value, Const | Int):
-        return _known(run, node, subject.value, patterns, env)
     own, home = words
     alone = isinstance(own, ast.Name | ast.Attribute | ast.Subscript | ast.Call)
     stem: tuple[InitPart, ...] = (LocalizedPart(inner),) if alone else ("(", LocalizedPart(inner), ")")
@@ -70,6 +71,24 @@ def _known(run: Any, node: ast.Match, value: Const | Int, patterns: Sequence[Any
     return Abs(option, True) if option is not None and option is not RAISED else None
 
 
+def is_plain(node: ast.expr) -> bool:
+    """A name or an attribute of one, also in another case: `config.kind.lower()`. It may be asked for every case."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and not (node.args or node.keywords):
+        return node.func.attr in ("lower", "upper", "strip") and is_plain(node.func.value)
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    return isinstance(node, ast.Name)
+
+
+def _in_case(run: Any, node: ast.expr, found: Value) -> Value:
+    """`"RMS".lower()` of a string that the caller writes out."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        held = _in_case(run, node.func.value, run.evaluated[node.func.value].value)
+        if isinstance(held, Const) and isinstance(held.value, str):
+            return Const(getattr(held.value, node.func.attr)())
+    return found
+
+
 def _values(pattern: ast.pattern) -> tuple[str | int, ...] | None:
     """The strings or numbers that a pattern is one of, none for `_`; None for any other pattern."""
     if isinstance(pattern, ast.MatchAs) and pattern.name is None and pattern.pattern is None:
@@ -96,4 +115,4 @@ def _option(run: Any, body: Sequence[ast.stmt], env: Env) -> Value | None:
     return as_factory(run, found)
 
 
-__all__ = ["returned"]
+__all__ = ["is_plain", "returned"]
