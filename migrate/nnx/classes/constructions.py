@@ -32,7 +32,7 @@ from ..generated import bridging, foreign
 from ..lifted import lifted
 from ..setup import setup_conditions
 from ..text.text_parts import Details, InitLines, joined, short
-from . import asking, call_defaults, called_lambdas, lent_fields, own_names, rank_checks
+from . import asking, call_defaults, called_lambdas, first_inputs, lent_fields, own_names, rank_checks
 
 if TYPE_CHECKING:
     from .class_text import ClassText
@@ -279,6 +279,8 @@ def added_value(text: ClassText, site: Site, added: AddedArgument, argument: str
     name = site.target.rpartition(".")[2]
     if added.call:
         raise Unmigratable("NNX127", f"{name} is handed modules, here and by code outside of modules", site.node)
+    if added.whole and (said := first_inputs.whole(text, site, argument)) is not None:
+        return said
     if added.whole:
         why = f"`{added.name}` of {name} is what it is first called with, which the constructor does not have"
         raise asking.lacking(Unmigratable("NNX110", why, site.node), site, argument)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import dataclasses
 from typing import TYPE_CHECKING
 
@@ -34,7 +35,25 @@ def called_with(site: Site, names: list[str]) -> Site:
     values = [Unknown("an array") if arrays and isinstance(value, Tup) else value for value in site.call.args]
     args = tuple(_of_first_call(value, name) for value, name in zip(values, names))
     others = tuple(called_with(other, names) for other in site.alternatives)
-    return dataclasses.replace(site, call=CallRecord(args, site.call.keywords), alternatives=others)
+    call, renders = CallRecord(args, site.call.keywords), {**site.renders, _NAMES: tuple(names)}
+    return dataclasses.replace(site, call=call, alternatives=others, renders=renders)
+
+
+_NAMES = "what it is given first"
+
+
+def whole(text: ClassText, site: Site, argument: str) -> str | None:
+    """An argument of the first call as it is, which a module asks for; None where that is not seen."""
+    names, known = site.renders.get(_NAMES), parameters(text, site)
+    model = text.analyser.classes.get(site.target)
+    method = model.method("__call__") if model is not None else None
+    if names is None or argument not in known or site.call is None or argument in site.call.keywords or method is None:
+        return None
+    place = known.index(argument)
+    if place < len(names):
+        return str(names[place])
+    default = method.default(argument)
+    return "None" if isinstance(default, ast.Constant) and default.value is None else None
 
 
 def _of_first_call(value: Value, said: str) -> Value:
@@ -46,4 +65,4 @@ def _of_first_call(value: Value, said: str) -> Value:
     return value
 
 
-__all__ = ["called_with", "parameters"]
+__all__ = ["called_with", "parameters", "whole"]
