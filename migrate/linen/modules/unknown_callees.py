@@ -147,7 +147,8 @@ MAX_METHODS = 8  # of a class, each of which calls the next one
 def as_looked_up(run: Any, function: Function, node: ast.Call, found: Abs) -> Abs:
     """What `get_activation(name)` of the project gives, whose table decorators fill: `cls = TABLE[name]; return cls(**kw)`.
 
-    It is an activation where the function's file has no Linen module, and no such class is decorated by one of that file.
+    It is an activation where neither the function nor what its file does when it is imported says a Linen module, and no
+    such class is decorated by one of that file.
     """
     target, source = function.node, function.source
     made = isinstance(found.value, Unknown) and isinstance(target, ast.FunctionDef) and function.method is None
@@ -156,9 +157,25 @@ def as_looked_up(run: Any, function: Function, node: ast.Call, found: Abs) -> Ab
     for model in run.project.linen_classes.values():
         calls = [d.func if isinstance(d, ast.Call) else d for d in model.node.decorator_list]
         known = [run.project.definition(run.project.qualname(model.source, c) or "") for c in calls]
-        if model.source is source or any(k is not None and k[0] is source for k in known):
+        if any(k is not None and k[0] is source for k in known):
             return found
+    definitions = ast.ClassDef | ast.FunctionDef | ast.Import | ast.ImportFrom
+    plain = [s for s in source.tree.body if not isinstance(s, definitions)]
+    if any(_names_module(run.project, source, part) for s in [target, *plain] for part in subtree(s)):
+        return found
     return dataclasses.replace(found, value=Unknown(f"the result of `{run.project.said(node.func)}`"))
+
+
+def _names_module(project: Any, source: SourceFile, node: ast.AST) -> bool:
+    """Is it the name of a Linen module, or one of what may look up any name of the file?"""
+    if not isinstance(node, ast.Name | ast.Attribute):
+        return False
+    known = project.qualname(source, node) or ""
+    layer = known.startswith("flax.linen.") and known.rpartition(".")[2][:1].isupper()
+    return layer or known in project.linen_classes or (isinstance(node, ast.Name) and node.id in _LOOK_UP)
+
+
+_LOOK_UP = frozenset({"globals", "getattr", "eval", "vars", "locals"})
 
 
 def _named_in_setup(run: Any, name: str) -> list[ast.expr]:

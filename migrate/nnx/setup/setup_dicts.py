@@ -114,9 +114,10 @@ def _is_number(writer: ClassWriter, node: ast.DictComp) -> bool:
 
 def _of_keys(annotation: ast.expr) -> ast.expr:
     """What an annotation says of what a loop goes through: `str` of `dict[str, tuple[int, ...]]`."""
-    parts = annotation.slice.elts if isinstance(annotation, ast.Subscript) and isinstance(annotation.slice, ast.Tuple) else []
-    of_dict = len(parts) == 2 and isinstance(annotation, ast.Subscript) and _DICTS.search(ast.unparse(annotation.value))
-    return parts[0] if of_dict else annotation
+    if not isinstance(annotation, ast.Subscript) or not isinstance(annotation.slice, ast.Tuple):
+        return annotation
+    parts, of_dict = annotation.slice.elts, _DICTS.search(ast.unparse(annotation.value))
+    return parts[0] if len(parts) == 2 and of_dict else annotation
 
 
 _DICTS = re.compile(r"(?i)(dict|mapping)$")
