@@ -169,7 +169,7 @@ class Containers(Evaluation):
             part = part_of_argument(value, f"[{key.value.value!r}]")
             if part is not None and changed_arguments.is_part_known(self, part):
                 return Abs(part, False, flags)
-        if isinstance(value, Array) and string_keys.is_string(self, node.slice, env):
+        if isinstance(value, Array) and string_keys.is_key(self, node.value, node.slice, env):
             return Abs(Unknown("a part of a dict, whose key a loop says"), False, flags)
         if isinstance(value, Tup) and any(self.holds_module(i) for i in value.items):
             if isinstance(key.value, Int) and key.value.dim.value is not None:

@@ -10,14 +10,15 @@ import ast
 import re
 from typing import Any
 
-from ...trees import subtree
+from ...trees import same_tree, subtree
 
 _DICTS = re.compile(r"(?i)(dict|mapping)$")
 _SAME_ITEMS = frozenset({"sorted", "list", "tuple", "reversed", "set", "iter"})
 
 
-def is_string(run: Any, node: ast.expr, env: Any) -> bool:
-    """Is it certainly a string: an f-string, or what a loop over strings, or over the keys of a dictionary, gives?"""
+def is_key(run: Any, held: ast.expr, node: ast.expr, env: Any) -> bool:
+    """Is `held[node]` certainly a part of a dictionary: of an f-string, of what a loop over strings gives, or over the keys
+    of a dictionary, or over that itself?"""
     if isinstance(node, ast.JoinedStr):
         return True
     if not isinstance(node, ast.Name):
@@ -26,27 +27,29 @@ def is_string(run: Any, node: ast.expr, env: Any) -> bool:
         loops = [parent] if isinstance(parent, ast.For) else getattr(parent, "generators", [])
         for loop in loops:
             if any(isinstance(n, ast.Name) and n.id == node.id for n in subtree(loop.target)):
-                return _gives_strings(run, loop.target, loop.iter, node.id, env)
+                return _gives_strings(run, held, loop.target, loop.iter, node.id, env)
     return False
 
 
-def _gives_strings(run: Any, target: ast.expr, over: ast.expr, name: str, env: Any) -> bool:
+def _gives_strings(run: Any, held: ast.expr, target: ast.expr, over: ast.expr, name: str, env: Any) -> bool:
     """Does a loop give the name strings?"""
     called = over.func if isinstance(over, ast.Call) else None
     parts = target.elts if isinstance(target, ast.Tuple | ast.List) else []
     if isinstance(over, ast.Call) and isinstance(called, ast.Name) and env.get(called.id) is None:
         if called.id in _SAME_ITEMS and over.args:
-            return _gives_strings(run, target, over.args[0], name, env)
+            return _gives_strings(run, held, target, over.args[0], name, env)
         if called.id == "enumerate" and over.args and len(parts) == 2:
-            return _gives_strings(run, parts[1], over.args[0], name, env)
+            return _gives_strings(run, held, parts[1], over.args[0], name, env)
         if called.id == "zip" and len(parts) == len(over.args):
-            return any(_gives_strings(run, part, each, name, env) for part, each in zip(parts, over.args))
+            return any(_gives_strings(run, held, part, each, name, env) for part, each in zip(parts, over.args))
         return False
     if isinstance(called, ast.Attribute) and called.attr in ("items", "keys"):
         target = parts[0] if called.attr == "items" and len(parts) == 2 else target
         over = called.value
     if not (isinstance(target, ast.Name) and target.id == name):
         return False
+    if same_tree(over, held):
+        return True
     if isinstance(over, ast.Attribute) and isinstance(over.value, ast.Name) and over.value.id == "self":
         field = run.fields.get(over.attr)
         said = field is not None and field.annotation is not None and _items(field.annotation) == "str"
@@ -77,4 +80,4 @@ def _are_strings(node: ast.expr | None) -> bool:
     return bool(keys) and all(isinstance(key, ast.Constant) and isinstance(key.value, str) for key in keys)
 
 
-__all__ = ["is_string"]
+__all__ = ["is_key"]

@@ -32,6 +32,12 @@ def lacking(error: Unmigratable, site: Site, argument: str = "") -> Unmigratable
     return error
 
 
+def is_of_several(failure: Unmigratable) -> bool:
+    """Is it about the items of a list or dictionary of `setup`, of which each may have a size of its own?"""
+    site = failure.lacks[0] if failure.lacks is not None else None
+    return site is not None and site.in_setup and bool(site.loops)
+
+
 def asks(analyser: Analyser, name: str, failure: Unmigratable) -> bool:
     """Let a class ask for the size that it failed for; False where it may not."""
     places = analyser.asked_values.get(name, {})

@@ -10,7 +10,7 @@ from ...linen.execution.analyser import Analyser, internal_error
 from ...linen.outside.made_outside import work_unbound
 from ...linen.project.classes import ClassModel
 from ...linen.values.sites import Unmigratable
-from ...plan import Plan
+from ...plan import Outcome, Plan
 from .. import linen_copies
 from ..factories.field_kinds import Misfit, OtherSizes
 from . import asking, rank_checks, templates
@@ -168,4 +168,24 @@ def _check_unbound(analyser: Analyser, name: str, plan: Plan, inner: Callable[[s
             raise Unmigratable("NNX150", f"it contains {target.rpartition('.')[2]}, which is not native", node)
 
 
-__all__ = ["attempt"]
+def more_telling(failure: Unmigratable, beyond: Unmigratable) -> Unmigratable:
+    """What to say of a class that failed for a size, and `beyond` it for something else.
+
+    A function that makes its modules would be in the way of any size, and its text may stand in the class: see `inlining`.
+    """
+    return beyond if failure.code == "NNX110" and beyond.code == "NNX138" else failure
+
+
+def although_wrapped(first: Unmigratable, failure: Unmigratable, plan: Plan) -> Unmigratable:
+    """Why a class stays Linen that contains one which could be wrapped, but for what follows from its result."""
+    if failure.reason in first.reason:
+        return first
+    inner = plan.classes.get(first.inner)
+    if inner is not None and inner.outcome is Outcome.NATIVE:  # by now, as it wraps what it contains
+        return failure
+    found = Unmigratable(first.code, f"{first.reason}; and although it can be wrapped: {failure.reason}", first.node)
+    found.inner = first.inner
+    return found
+
+
+__all__ = ["although_wrapped", "attempt", "more_telling"]

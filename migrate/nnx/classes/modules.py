@@ -236,6 +236,14 @@ def _decide_class(
     text, failure, tried = attempts.attempt(model, analyser, plan, inner, references)
     contained: set[str] = set()
     first = failure
+    if failure is not None and asking.is_of_several(failure) and later_sizes.may_find(analyser, model, failure):
+        analyser.later.add(name)
+        analyser.forget(name, tried)
+        text, last, tried = attempts.attempt(model, analyser, plan, inner, references)
+        failure = failure if last is not None else None
+        if text is None:
+            analyser.later.discard(name)
+            analyser.forget_special([name])
     while failure is not None and asking.asks(analyser, name, failure):
         analyser.forget(name, tried)
         text, failure, tried = attempts.attempt(model, analyser, plan, inner, references)
@@ -296,7 +304,7 @@ def _decide_class(
             analyser.later.discard(name)
             analyser.forget_special([name])
             assert last is not None
-            failure = last if last.reason.startswith(failure.reason) else _more_telling(failure, last)
+            failure = last if last.reason.startswith(failure.reason) else attempts.more_telling(failure, last)
     if text is None:
         assert failure is not None
         if analyser.foreign.pop(name, None):
@@ -306,7 +314,7 @@ def _decide_class(
             failure = foreign.although(first, failure)
         elif name in analyser.bridging:
             if first is not None and first.code != "NNX124" and failure.code != "NNX150":
-                failure = _although_wrapped(first, failure, plan)
+                failure = attempts.although_wrapped(first, failure, plan)
             analyser.bridging.discard(name)
             analyser.forget(name, tried)
         elif tried:
@@ -352,26 +360,6 @@ def _decide_class(
     plan.classes[name].writer = text
     for kind in outside_chains.kinds(analyser, name) & plan.classes.keys():
         plan.classes[name].hold(plan.classes[kind])
-
-
-def _more_telling(failure: Unmigratable, beyond: Unmigratable) -> Unmigratable:
-    """What to say of a class that failed for a size, and `beyond` it for something else.
-
-    A function that makes its modules would be in the way of any size, and its text may stand in the class: see `inlining`.
-    """
-    return beyond if failure.code == "NNX110" and beyond.code == "NNX138" else failure
-
-
-def _although_wrapped(first: Unmigratable, failure: Unmigratable, plan: Plan) -> Unmigratable:
-    """Why a class stays Linen that contains one which could be wrapped, but for what follows from its result."""
-    if failure.reason in first.reason:
-        return first
-    inner = plan.classes.get(first.inner)
-    if inner is not None and inner.outcome is Outcome.NATIVE:  # by now, as it wraps what it contains
-        return failure
-    found = Unmigratable(first.code, f"{first.reason}; and although it can be wrapped: {failure.reason}", first.node)
-    found.inner = first.inner
-    return found
 
 
 def _decide_variant(variant: LayerVariant, plan: Plan, reasons: dict[str, Unmigratable]) -> None:

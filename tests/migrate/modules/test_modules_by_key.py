@@ -77,6 +77,32 @@ class Compact(nn.Module):
         return nn.Dense(2)(jnp.concatenate(found, -1))
 
 
+class ByMethod(nn.Module):
+    keys: Sequence[str] = ("a", "b")
+
+    def setup(self):
+        self.encoders = {key: nn.Dense(4) for key in self.keys}
+
+    def encode(self, key, x):
+        return self.encoders[key](x)
+
+    def __call__(self, obs):
+        return sum(self.encode(key, obs[key]) for key in self.keys)
+
+
+class OwnKeys(nn.Module):
+    keys: Sequence[str] = ("a", "b")
+
+    def setup(self):
+        self.encoders = {key: nn.Dense(4) for key in self.keys}
+
+    def __call__(self, obs):
+        total = 0.0
+        for key in obs:
+            total = total + self.encoders[key](obs[key])
+        return total
+
+
 class Chains(nn.Module):
     keys: Sequence[str] = ("a", "b")
 
@@ -131,7 +157,7 @@ def sides() -> Any:
 @pytest.mark.parametrize(
     ("name", "fields"),
     [
-        *[(name, {}) for name in ("Named", "Items", "OfInput", "Compact", "Chains", "ListOfChains")],
+        *[(name, {}) for name in ("Named", "Items", "OfInput", "Compact", "ByMethod", "OwnKeys", "Chains", "ListOfChains")],
         ("Named", {"keys": ("b",)}),
         ("OfSizes", SIZES),
         ("OfSizes", {"sizes": {"a": (3, 2), "b": (5,)}}),
