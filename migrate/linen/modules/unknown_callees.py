@@ -151,9 +151,11 @@ def as_looked_up(run: Any, function: Function, node: ast.Call, found: Abs) -> Ab
     such class is decorated by one of that file.
     """
     target, source = function.node, function.source
-    made = isinstance(found.value, Unknown) and isinstance(target, ast.FunctionDef) and function.method is None
-    if not made or not isinstance(target, ast.FunctionDef) or not names_activation(target.name):
+    if not isinstance(target, ast.FunctionDef) or function.method is not None or not names_activation(target.name):
         return found
+    made = re.fullmatch(r"the result of `(\w+)`", found.value.why) if isinstance(found.value, Unknown) else None
+    if made is None or not any(_is_stored(n, made[1]) for n in subtree(target)):
+        return found  # it is no local name for what the table has
     for model in run.project.linen_classes.values():
         calls = [d.func if isinstance(d, ast.Call) else d for d in model.node.decorator_list]
         known = [run.project.definition(run.project.qualname(model.source, c) or "") for c in calls]
