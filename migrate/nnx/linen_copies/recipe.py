@@ -112,6 +112,8 @@ class Kitchen:
         found = self.project.definition(key)
         assert found is not None
         node = found[1]
+        if source.is_package and any(isinstance(n, ast.ImportFrom) and n.level for n in subtree(node)):
+            raise Uncopyable(f"{name} imports by the place of its {source.path.name}, beside which no copy stands")
         model = self.classes.get(key)  # of several class statements that nothing sees but the last, it is the last
         last = model is not None and model.node is node and not bound_twice(self.project, model)
         again = name in source.names.imports or (_bindings(source, name) > 1 and not last)
@@ -282,9 +284,15 @@ def unsuitable_file(source: SourceFile) -> str:
     """Why no module of copies can stand beside the file; "" where one can."""
     if source.path.suffix != ".py" or source.path.name == "stdin.py":
         return f"{source.path.name} is no Python file that another can stand beside"
-    if source.is_package:
-        return "it stands in an __init__.py"
+    if source.is_package and "." not in source.module.removeprefix(f"{source.prefix}."):
+        return "it stands in the __init__.py of a package that no other holds"
     return ""
+
+
+def file_name(source: SourceFile) -> str:
+    """What the module of copies of a file is called after: the file, or the package of an `__init__.py`, beside which it
+    stands."""
+    return source.path.resolve().parent.name if source.is_package else source.path.stem
 
 
 def may_be_run(source: SourceFile) -> bool:

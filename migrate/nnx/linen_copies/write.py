@@ -17,7 +17,7 @@ from ...source import SourceFile
 from ...trees import parse_text, subtree
 from ..generated.imports import finish_imports, spell
 from . import derived
-from .recipe import SUFFIX, Recipe
+from .recipe import SUFFIX, Recipe, file_name
 from .settle import MARK, Copies, copy_name
 from .within import imported_within, imports_of
 
@@ -86,7 +86,9 @@ def add_plans(project: Project, plan: Plan, copies: Copies) -> None:
 
 
 def copy_path(source: SourceFile) -> Path:
-    return source.path.with_name(f"{source.path.stem}{SUFFIX}.py")
+    """Beside the file; that of a package's `__init__.py` stands beside the package, for which `import` looks there."""
+    beside_it = source.path.parent if source.is_package else source.path
+    return beside_it.with_name(f"{file_name(source)}{SUFFIX}.py")
 
 
 def copy_sources(project: Project, plan: Plan, copies: Copies, contexts: Mapping[str, FileContext]) -> list[FileContext]:
@@ -130,7 +132,7 @@ def _import_copies(project: Project, context: FileContext, original: SourceFile)
 
 def spelled(project: Project, source: SourceFile, original: SourceFile, is_script: bool) -> str:
     """The dotted name by which `source` imports the module of copies of `original`: as it imports `original` itself."""
-    names = source.names
+    names, stem = source.names, file_name(original)
     for node in imports_of(source) if source is not original else ():
         if isinstance(node, ast.ImportFrom):
             if node.names[0].name == "*" and node.module and not node.level:
@@ -139,17 +141,17 @@ def spelled(project: Project, source: SourceFile, original: SourceFile, is_scrip
             if any(original.module in (known, known.rpartition(".")[0]) for _, known in names.bindings(node)):
                 dots = "." * node.level
                 if any(known == original.module for _, known in names.bindings(node)):
-                    return f"{dots}{node.module or ''}{'.' if node.module else ''}{original.path.stem}{SUFFIX}"
-                if node.module and node.module.rpartition(".")[2] == original.path.stem:
+                    return f"{dots}{node.module or ''}{'.' if node.module else ''}{stem}{SUFFIX}"
+                if node.module and node.module.rpartition(".")[2] == stem:
                     return f"{dots}{node.module}{SUFFIX}"
         elif isinstance(node, ast.Import):
             for alias in node.names:
                 known = source.resolve(alias.name) if source.resolve is not None else alias.name
                 if known == original.module:
                     return alias.name + SUFFIX
-    if is_script:
+    if is_script and not original.is_package:
         near = source if source.path.parent == original.path.parent else original
-        return f"{beside(project, near)}{original.path.stem}{SUFFIX}"
+        return f"{beside(project, near)}{stem}{SUFFIX}"
     return above(project, original.module) + original.module + SUFFIX
 
 
@@ -157,6 +159,7 @@ def spelled(project: Project, source: SourceFile, original: SourceFile, is_scrip
 def _text(project: Project, copies: Copies, module: str, recipe: Recipe, context: FileContext) -> tuple[str, dict[str, str]]:
     """The module's text, and the imports that `finish_imports` is to add: local name → dotted name."""
     source, newline = recipe.source, recipe.source.newline
+    place = _place(module, source)
     imports: dict[str, str] = {}
     edits = EditSet(source.text)
     own = {n.id for node in recipe.definitions.values() for n in subtree(node) if isinstance(n, ast.Name)}
@@ -173,9 +176,9 @@ def _text(project: Project, copies: Copies, module: str, recipe: Recipe, context
 
     for span, key in recipe.moved.items():
         home, _, name = key.rpartition(".")
-        dotted = spelled(project, source, project.files[home], context.is_script)
+        dotted = _from_beside(source, spelled(project, source, project.files[home], context.is_script))
         if span in recipe.within:
-            line = spell(source, module_name(dotted), dotted).statement()
+            line = spell(place, module_name(dotted), dotted).statement()
             lines = within.setdefault(recipe.within[span], [])
             lines += [line] if line not in lines else []
         else:
@@ -186,7 +189,8 @@ def _text(project: Project, copies: Copies, module: str, recipe: Recipe, context
         edits.insert(source.span(statement).end, "".join(f"{lead}{line}" for line in lines))
     for local, key in recipe.from_copies.items():
         home, _, name = key.rpartition(".")
-        imports[local] = f"{spelled(project, source, project.files[home], context.is_script)}.{name}"
+        dotted = _from_beside(source, spelled(project, source, project.files[home], context.is_script))
+        imports[local] = f"{dotted}.{name}"
     here = spelled(project, source, source, context.is_script).removesuffix(SUFFIX)
     for name in recipe.from_source:
         imports[name] = f"{here}.{name}"
@@ -199,8 +203,8 @@ def _text(project: Project, copies: Copies, module: str, recipe: Recipe, context
     )
     if future:
         out.append("from __future__ import annotations\n\n")
-    said = [spell(source, name, f"{here}.{name}").statement() for name in sorted(recipe.annotating)]
-    out += [_statements(recipe.statements), _guarded(recipe, said), "\n"]
+    said = [spell(place, name, f"{here}.{name}").statement() for name in sorted(recipe.annotating)]
+    out += [_statements(source, recipe.statements), _guarded(recipe, said), "\n"]
     for statement in sorted(recipe.definitions.values(), key=lambda s: s.lineno):
         gap = "\n\n" if isinstance(statement, ast.ClassDef | ast.FunctionDef) else ""
         body = edits.render(_with_comments(source, statement))
@@ -210,11 +214,27 @@ def _text(project: Project, copies: Copies, module: str, recipe: Recipe, context
         values = [value for s in node.body if (value := _names_copy(recipe, source, s)) is not None]
         made[node] = {value: edits.render(source.span(value)) for value in values}
     if made:
-        out.append(f"\n\n{derived.text(source, made, lambda name: spell(source, name, f'{here}.{name}').statement())}")
+        out.append(f"\n\n{derived.text(source, made, lambda name: spell(place, name, f'{here}.{name}').statement())}")
     if recipe.back:
-        line = spell(source, module_name(here), here).statement()
+        line = spell(place, module_name(here), here).statement()
         out.append(f"\n\n{line}  # noqa: E402  (last, because it imports this module)\n")
     return re.sub(r"\n{4,}", "\n\n\n", "".join(out)).replace("\n", newline), imports
+
+
+def _place(module: str, source: SourceFile) -> SourceFile:
+    """Where the copies' own imports stand: beside a package, all of them say it by its name."""
+    if not source.is_package:
+        return source
+    return SourceFile(copy_path(source), module + SUFFIX, "", parse_text(""), False, source.resolve, source.prefix)
+
+
+def _from_beside(source: SourceFile, dotted: str) -> str:
+    """What a relative name of a package's `__init__.py` is in a file beside the package: `.net.parts` of its `.parts`."""
+    inner = dotted.lstrip(".")
+    level = len(dotted) - len(inner)
+    if not source.is_package or not level:
+        return dotted
+    return f".{file_name(source)}.{inner}".rstrip(".") if level == 1 else "." * (level - 1) + inner
 
 
 def _names_copy(recipe: Recipe, source: SourceFile, statement: ast.stmt) -> ast.expr | None:
@@ -248,8 +268,8 @@ def _docstring(copies: Copies, module: str, recipe: Recipe) -> str:
     return f'"""{MARK} ({recipe.source.path.name}).\n\n{textwrap.fill(said, _WIDTH)}\n"""\n\n'
 
 
-def _statements(statements: Mapping[ast.stmt, Iterable[str]], indent: str = "") -> str:
-    """Import statements, with the names in use only."""
+def _statements(source: SourceFile, statements: Mapping[ast.stmt, Iterable[str]], indent: str = "") -> str:
+    """Import statements, with the names in use only, as a file beside a package says those of its `__init__.py`."""
     out = []
     for statement, used in sorted(statements.items(), key=lambda item: item[0].lineno):
         assert isinstance(statement, ast.Import | ast.ImportFrom)
@@ -259,7 +279,8 @@ def _statements(statements: Mapping[ast.stmt, Iterable[str]], indent: str = "") 
         if isinstance(statement, ast.Import):
             out += [f"{indent}import {alias}\n" for alias in aliases]
             continue
-        head = f"{indent}from {'.' * statement.level}{statement.module or ''} import "
+        dotted = "." * statement.level + (statement.module or "")
+        head = f"{indent}from {_from_beside(source, dotted)} import "
         line = head + ", ".join(aliases)
         if len(line) > _WIDTH:
             line = head + "(\n" + "".join(f"{indent}    {alias},\n" for alias in aliases) + f"{indent})"
@@ -272,7 +293,8 @@ def _guarded(recipe: Recipe, said: Sequence[str]) -> str:
     if not recipe.guarded and not said:
         return ""
     own = "".join(f"    {line}\n" for line in said)
-    return "from typing import TYPE_CHECKING\n\nif TYPE_CHECKING:\n" + _statements(recipe.guarded, "    ") + own
+    guarded = _statements(recipe.source, recipe.guarded, "    ")
+    return f"from typing import TYPE_CHECKING\n\nif TYPE_CHECKING:\n{guarded}{own}"
 
 
 def _with_comments(source: SourceFile, statement: ast.stmt) -> Span:
