@@ -343,8 +343,8 @@ RULES = (
         "used-by-a-linen-class",
         "a class that stays Linen uses it, and no Linen copy of it can be kept",
         "The reason of the outer class is named, and why there is no copy (NNX178): the class is registered by a decorator "
-        "or changed from outside, stands in a notebook or the `__init__.py` of a package that no other holds, or needs while "
-        "it is imported what can exist only once. With `--no-bridge` no copies are made at all.",
+        "or changed from outside, stands in a notebook or the `__init__.py` of a package that no other holds, or needs "
+        "while it is imported what can exist only once. With `--no-bridge` no copies are made at all.",
         "A Linen class can only hold Linen modules.",
         "settle the outer class; this one follows by itself.",
     ),
