@@ -210,8 +210,6 @@ def makes(project: Project, source: SourceFile, model: ast.ClassDef, function: C
     seen.add(function.node)
     for node in function.nodes:
         if isinstance(node, ast.Return):
-            if any(is_class(project, function.source, said) for said in _returned(function.source, node.value)):
-                return True  # the class that its caller is to make
             given = (callee(project, function.source, model, said) for said in _returned(function.source, node.value))
             if any(makes(project, source, model, inner, seen) for inner in given if inner is not None):
                 return True
@@ -229,6 +227,13 @@ def makes(project: Project, source: SourceFile, model: ast.ClassDef, function: C
         if inner is not None and makes(project, source, model, inner, seen):
             return True
     return False
+
+
+def gives_classes(project: Project, function: Callee) -> bool:
+    """Does a function only choose the class that its caller is to make: `return Plain if kind == "plain" else Deep`?"""
+    values = [node.value for node in function.nodes if isinstance(node, ast.Return)]
+    given = [list(_returned(function.source, value)) for value in values]
+    return bool(given) and all(one and all(is_class(project, function.source, n) for n in one) for one in given)
 
 
 def is_given_makers(project: Project, source: SourceFile, model: ast.ClassDef, call: ast.Call) -> bool:

@@ -17,7 +17,7 @@ from ..source import SourceFile, lines_of
 from ..trees import subtree
 from . import forms
 from .base_setups import with_setup_moved
-from .callees import Callee, Key, NotInlined, calls_in, is_given_makers, makes
+from .callees import Callee, Key, NotInlined, calls_in, gives_classes, is_given_makers, makes
 from .chosen import CHOSEN, functions_of, keys_of
 from .factories_given import with_factories_given
 from .steps import inlined
@@ -219,7 +219,10 @@ def _makers(project: Project, plan: ClassPlan) -> set[Key]:
         return set()  # sizes are followed through all but methods that are called by their class's name
     while stack:
         function, given = stack.pop()
-        if function.key in found or not (given or makes(project, source, model, function, set())):
+        wanted = given or makes(project, source, model, function, set())
+        if plan.code == "NNX132":  # one of several kinds, which a function says
+            wanted = gives_classes(project, function)
+        if function.key in found or not wanted:
             continue
         if function.kind in ("method", "static") and _is_shared(project, plan.qualname, function.node.name):
             continue

@@ -53,7 +53,8 @@ def of_call(text: ClassText, site: Site, node: ast.Call, env: Env) -> Flags:
                 raise Unmigratable("NNX172", f"`{key}` of the modules in `{field}` depends on which of them it is", node)
         value, where, _ = taking.calltime[key]
         if taking.field:
-            flags.append((keyword, keyword))
+            own = [name for name, held in text.call_keywords.items() if held == (taking.field, key)]
+            flags.append((keyword, own[0] if own else keyword))
         elif where is source and bound is not None:
             flag_names.check(run, source, value, node, env)
             flags.append((keyword, flag_names.words(run, source, value)))

@@ -243,11 +243,12 @@ class ClassText:
             if not isinstance(factory, Factory) or not factory.field:
                 continue
             taking = [key in kind.calltime for kind in factory.kinds()]
-            if any(taking) and self.call_keywords.setdefault(keyword, (factory.field, key)) != (factory.field, key):
+            own = self._flag_name(keyword, factory.field)
+            if any(taking) and self.call_keywords.setdefault(own, (factory.field, key)) != (factory.field, key):
                 reason = f"`{keyword}` of the modules in `{factory.field}` and in another field cannot be told apart"
                 raise Unmigratable("NNX172", reason, site.node)
             if any(taking) and not all(taking):
-                self.perhaps.add(keyword)
+                self.perhaps.add(own)
 
     def _calltime_name(self, site: Site, key: str) -> str:
         layer = layers.lookup(site.target)
@@ -256,7 +257,13 @@ class ClassText:
         known = self.call_keywords.get(keyword)
         if known is not None and known != (site.factory.field, key):
             return f"{site.factory.field}_{keyword}"
-        return keyword
+        return self._flag_name(keyword, site.factory.field)
+
+    def _flag_name(self, keyword: str, field: str) -> str:
+        """What the call takes for a flag of the modules in a field; an argument of its own of that name is another one."""
+        method = self.model.own_methods.get("__call__")
+        taken = method is not None and any(p.arg == keyword for p in method.parameters)
+        return f"{field}_{keyword}" if taken else keyword
 
     def details(self) -> Details:
         return Details(self.added(), dict(self.call_keywords), later_sizes.is_typed(self))

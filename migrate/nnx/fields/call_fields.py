@@ -26,9 +26,10 @@ def edits(writer: ClassWriter) -> None:
     if not fields:
         return
     method = writer.model.own_methods["__call__"]
-    if writer.text.call_keywords:
-        name = min(writer.run.call_fields)
-        raise Unmigratable("NNX172", f"`{name}` and the flags of factories would both become arguments of the call")
+    both = writer.text.call_keywords.keys() & {f.name for f in fields}
+    if both:
+        reason = f"`{min(both)}`, a field, and the flag of a factory would both become that argument of the call"
+        raise Unmigratable("NNX172", reason)
     if writer.text.later and not values.isdisjoint(writer.run.call_fields):
         raise Unmigratable("NNX113", "the constructor calls the class, and has none of the arrays that its call is given")
     source, arguments = method.source, method.node.args
@@ -38,7 +39,9 @@ def edits(writer: ClassWriter) -> None:
                 writer.put(node, node.attr, source=source)
     given = [*arguments.args, *arguments.defaults, *arguments.kwonlyargs, *[d for d in arguments.kw_defaults if d]]
     end = max(source.span(n).end for n in given)
-    taken, lines = [] if arguments.kwonlyargs else ["*"], []
+    # The flags of factories are written before these.
+    others = arguments.kwonlyargs or not writer.text.call_keywords.keys() <= {p.arg for p in method.parameters}
+    taken, lines = [] if others else ["*"], []
     for field in fields:
         name, absent = field.name, _absent(field, field.name in values)
         kind = optional(field)

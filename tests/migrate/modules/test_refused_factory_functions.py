@@ -92,7 +92,8 @@ def test_what_a_function_refuses_is_not_made() -> None:
     assert after is not None and "elif kind is None:\n      self.LayerNorm_0 = " in after
 
 
-def test_a_condition_is_not_said_in_a_file_where_its_names_mean_something_else() -> None:
+@pytest.mark.parametrize(("own", "outcome"), [("", "native"), ("SMALL = ()\n", "bridged")])
+def test_a_condition_is_said_with_the_names_of_its_file(own: str, outcome: str) -> None:
     helpers = """from flax import linen as nn
 SMALL = ('rms',)
 
@@ -100,10 +101,10 @@ SMALL = ('rms',)
 def norm(kind):
   return nn.RMSNorm if kind in SMALL else nn.LayerNorm
 """
-    text = """from flax import linen as nn
+    text = f"""from flax import linen as nn
 from helpers import norm
 
-
+{own}
 class M(nn.Module):
   kind: str = 'ln'
   @nn.compact
@@ -111,8 +112,11 @@ class M(nn.Module):
     return norm(self.kind)()(x)
 """
     files = [SourceFile.parse(Path(f"{n}.py"), n, t) for n, t in (("helpers", helpers), ("m", text))]
-    plan = {c.qualname: c for c in migrate_project(files).classes}["m.M"]
-    assert (plan.outcome, plan.code) == ("bridged", "NNX132"), plan.reason
+    result = migrate_project(files)
+    plan = {c.qualname: c for c in result.classes}["m.M"]
+    assert plan.outcome == outcome, plan.reason
+    after = next(f.after for f in result.files if f.path.name == "m.py")
+    assert after is not None and ("from helpers import SMALL, norm" in after) == (outcome == "native")
 
 
 def test_what_a_file_of_the_project_takes_from_another_package_unnamed_may_be_a_module() -> None:
