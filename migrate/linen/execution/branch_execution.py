@@ -23,6 +23,7 @@ from ..values import unpacking
 from ..values.dims import Dim
 from ..values.environment import Env, Returned
 from ..values.merging import (
+    OF_BRANCHES,
     Choice,
     Either,
     chosen_apart,
@@ -85,6 +86,7 @@ def run_if(run: Execution, node: ast.If, rest: Sequence[ast.stmt], env: Env, ret
     if inside is not None:
         return run_if(run, inside, rest, env, returned)
     asks_sizes = localized is None and any(_asks_sizes(part, env) for part in left_open or [node.test])
+    asks_sizes |= localized is None and not text and _is_lost(test)
     outer = run.block
     then, orelse = Block(), Block()
     branch = Branch(localized, then, orelse, env.source, text)
@@ -246,6 +248,11 @@ def _asks_sizes(test: ast.expr, env: Env) -> bool:
         if asked or (bound is not None and isinstance(bound.value, Int) and not bound.static):
             return True
     return False
+
+
+def _is_lost(test: Abs) -> bool:
+    """Does the constructor know nothing of a condition that no flag of the call decides about?"""
+    return type(test.value) is Unknown and not test.flags and not test.value.why.startswith(OF_BRANCHES)
 
 
 def _of_both(

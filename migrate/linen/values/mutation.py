@@ -19,6 +19,8 @@ from .values import Array, Const, Int, ShapeOf, Tup, Unknown, Value
 
 _CHANGING = frozenset(
     {"append", "extend", "insert", "remove", "pop", "clear", "sort", "reverse", "update", "setdefault", "fill", "add"}
+    | {"discard", "appendleft", "extendleft", "popleft", "popitem", "rotate", "move_to_end", "subtract"}
+    | {"difference_update", "intersection_update", "symmetric_difference_update"}
 )
 _OF_LISTS = frozenset({"append", "extend", "insert", "remove", "sort", "reverse"})
 

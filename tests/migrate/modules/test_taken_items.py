@@ -1,0 +1,117 @@
+"""Lists and iterators of which expressions take items: what is taken is gone, however often the constructor would say it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import pytest
+from flax import nnx
+from nnx_migrate import compat
+from nnx_migrate.migrate.pipeline import migrate_project
+from nnx_migrate.migrate.source import SourceFile
+
+from .loading import module
+
+HEAD = """import collections
+import heapq
+from typing import Any, Sequence
+from flax import linen as nn
+from flax.core import FrozenDict
+
+
+def taken(sizes):
+    return sizes.pop()
+
+
+class Net(nn.Module):
+    ws: Sequence[int] = (3, 4, 5)
+    options: Any = FrozenDict(features=3, use_bias=False)
+"""
+CALL = "    @nn.compact\n    def __call__(self, x):\n"
+COMPACT = [
+    "ws = list(self.ws)\nx = nn.Dense(ws.pop())(x)\nreturn nn.Dense(ws.pop())(x)",
+    "ws = list(self.ws)\nreturn nn.Dense(ws.pop(0))(nn.Dense(ws.pop(0))(x)), nn.Dense(len(ws))(x)",
+    "ws = list(self.ws)\nx = nn.Dense(ws.pop())(x)\nws.append(8)\nfor w in ws:\n    x = nn.Dense(w)(x)\nreturn x",
+    "ws: list = list(self.ws)\nx = nn.Dense(taken(ws))(x)\nreturn nn.Dense(taken(ws))(x), nn.Dense(len(ws))(x)",
+    "ws = list(self.ws)\nn = ws.pop()\nx = nn.Dense(n)(x)\nx = nn.Dense(n + len(ws))(x)\n"
+    "if ws.pop() == 4:\n    x = nn.Dense(9)(x)\nreturn x, nn.Dense(len(ws))(x)",
+    "ws = list(self.ws)\ndef block(z):\n    return nn.Dense(ws.pop())(z)\nx = block(x)\nreturn nn.Dense(ws[0])(block(x))",
+    "q = collections.deque(self.ws)\nx = nn.Dense(q.popleft())(x)\ny = nn.Dense(q.popleft())(x)\nq.append(7)\n"
+    "return nn.Dense(q.pop())(y), nn.Dense(len(q) + 2)(x)",
+    "q = collections.deque(self.ws)\nq.rotate(1)\nq.appendleft(7)\nreturn nn.Dense(q[1])(x), nn.Dense(q[0])(x)",
+    "ws = set(self.ws)\nws.discard(3)\nm = nn.Dense(max(ws))\nws.add(9)\n"
+    "return m(x), nn.Dense(max(ws))(x), nn.Dense(len(ws))(x)",
+    "c = collections.Counter('aab')\nc.subtract('a')\nc['a'] += 4\no = collections.OrderedDict(a=3, b=4)\n"
+    "o.move_to_end('a')\nreturn nn.Dense(c['a'])(x), nn.Dense(list(o.values())[0])(x)",
+    "ws = list(self.ws)\nheapq.heapify(ws)\nx = nn.Dense(heapq.heappop(ws))(x)\nreturn nn.Dense(ws[0])(x)",
+    "ws = list(self.ws)\nvs = ws\nx = nn.Dense(vs.pop())(x)\nreturn nn.Dense(ws[-1])(x)",
+    "for ws in ([3, 4], [5, 6]):\n    x = nn.Dense(ws.pop())(x)\n    x = nn.Dense(ws[0])(x)\nreturn x",
+    "it = iter(self.ws)\nx = nn.Dense(next(it))(x)\nfor w in it:\n    x = nn.Dense(w)(x)\nreturn x",
+    "def sizes():\n    yield 3\n    yield from (4, 5)\ng = sizes()\nx = nn.Dense(next(g))(x)\n"
+    "for w, n in zip(g, 'ab'):\n    x = nn.Dense(w, name=n)(x)\nreturn x",
+    "g = (w + 1 for w in self.ws)\nfor w in g:\n    if w > 4:\n        break\nreturn nn.Dense(sum(g))(x)",
+    "s = list(x.shape[1:])\nw = self.param('w', nn.initializers.normal(), (s.pop(),))\n"
+    "v = self.param('v', nn.initializers.normal(), tuple(s) + (2,))\nreturn x * w, v, nn.Dense(s.pop())(x)",
+    "o = dict(w=3, use_bias=False)\nw = o.pop('w')\nreturn nn.Dense(w, **o)(x), nn.Dense(w, use_bias=o.pop('use_bias'))(x)",
+]
+SETUP = [
+    "ws = list(self.ws)\nself.a = nn.Dense(ws.pop())\nself.b = nn.Dense(ws.pop())",
+    "ws = list(self.ws)\nn = ws.pop()\nself.a = nn.Dense(n)\nself.b = nn.Dense(len(ws))",
+    "it = iter(self.ws)\nself.a = nn.Dense(next(it))\nself.b = nn.Dense(next(it))",
+    "o = dict(self.options)\nn = o.pop('features')\nself.a = nn.Dense(n, **o)\n"
+    "o.setdefault('features', 5)\nself.b = nn.Dense(o['features'])",
+]
+
+
+def same_or_left(name: str, text: str) -> str:
+    """Whether the class became native, in which case it computes what it did, or stays Linen."""
+    result = migrate_project([SourceFile.parse(Path("net.py"), "net", text)])
+    (net,) = result.classes
+    if str(net.outcome) != "native":
+        return net.code
+    for path, content in result.created.items():
+        module(path.stem, content)
+    before, after = module(f"{name}_before", text), module(f"{name}_after", result.files[0].after or "")
+    x = jnp.ones((2, 3, 4)) / 3
+    added = {a.name: eval(a.origin, {"x": x}) for a in net.added_arguments}
+    variables = before.Net().init(jax.random.key(0), x)
+    new = after.Net(**added, rngs=nnx.Rngs(0))
+    assert compat.check_equivalence(before.Net(), variables, new, x), result.files[0].after
+    again = migrate_project([SourceFile.parse(Path("net.py"), "net", result.files[0].after or "")]).files[0].after
+    assert again in (None, result.files[0].after)
+    return "native"
+
+
+def indented(body: str, by: int) -> str:
+    return "".join(" " * by + line + "\n" for line in body.splitlines())
+
+
+@pytest.mark.parametrize("place", range(len(COMPACT)))
+def test_compact_methods_that_take_items(place: int) -> None:
+    found = same_or_left(f"taken_{place}", HEAD + CALL + indented(COMPACT[place], 8))
+    assert found in ("native", "NNX113", "NNX110", "NNX111"), found
+
+
+@pytest.mark.parametrize("place", range(len(SETUP)))
+def test_setup_that_takes_items(place: int) -> None:
+    call = "    def __call__(self, x):\n        return self.b(self.a(x))\n"
+    found = same_or_left(f"taken_setup_{place}", f"{HEAD}    def setup(self):\n{indented(SETUP[place], 8)}{call}")
+    assert found in ("native", "NNX113"), found
+
+
+def test_some_of_them_are_native() -> None:
+    """Statements that only change a list are copied, and what the call takes it gives its layers."""
+    bodies = [COMPACT[0], COMPACT[2], COMPACT[7], COMPACT[8], COMPACT[13]]
+    for place, body in enumerate(bodies):
+        assert same_or_left(f"taken_native_{place}", HEAD + CALL + indented(body, 8)) == "native", body
+    call = "    def __call__(self, x):\n        return self.b(self.a(x))\n"
+    assert same_or_left("taken_statement", f"{HEAD}    def setup(self):\n{indented(SETUP[3], 8)}{call}") == "native"
+
+
+def test_skips_are_arrays() -> None:
+    """A list of arrays is the call's anyway: what layers make of its items has the sizes that it had."""
+    body = "skips = []\nfor w in (3, 4):\n    x = nn.Dense(w)(x)\n    skips.append(x)\n"
+    body += "for w in (5, 6):\n    x = nn.Dense(w)(x + skips.pop().sum())\nreturn x"
+    assert same_or_left("taken_skips", HEAD + CALL + indented(body, 8)) == "native"
