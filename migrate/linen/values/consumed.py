@@ -38,6 +38,7 @@ _OF_LIBRARIES = frozenset(
     {"jnp", "np", "jax", "lax", "nn", "numpy", "torch", "tf", "onp"}
 )  # `jnp.append(x, y)` changes nothing
 _ITERATORS = frozenset({"iter", "enumerate", "filter", "map", "reversed", "zip"})
+_WHOLE = frozenset({"list", "tuple", "sorted", "dict", "set", "sum", "max", "min"})
 _LOOPS = (ast.For, ast.While, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.Lambda, ast.FunctionDef)
 
 
@@ -84,37 +85,54 @@ def _statements_calls(function: ast.FunctionDef) -> Iterator[ast.AST]:
 
 def _is_key_taken(test: ast.expr) -> bool:
     """`if options.pop("learned"):` takes it from a dict; said again it raises."""
-    if (
-        not isinstance(test, ast.Call)
-        or not isinstance(test.func, ast.Attribute)
-        or test.func.attr != "pop"
-        or not test.args
-    ):
+    if not isinstance(test, ast.Call) or not isinstance(test.func, ast.Attribute) or test.func.attr != "pop":
         return False
-    return isinstance(test.args[0], ast.Constant) and isinstance(test.args[0].value, str) and len(test.args) == 1
+    key = test.args[0] if len(test.args) == 1 else None
+    return isinstance(key, ast.Constant) and isinstance(key.value, str)
 
 
 def _iterators(function: ast.FunctionDef) -> Iterator[str]:
-    """Names of iterators that are gone through, or asked, more than once."""
+    """Names of iterators that are gone through, or asked, more than once, or in the middle of an expression."""
     own = {
         n.name
         for n in of_kind(function, ast.FunctionDef)
         if any(isinstance(y, ast.Yield | ast.YieldFrom) for y in subtree(n))
     }
-    made = {
+    made: dict[str, ast.AST] = {
         target.id: statement
         for statement in of_kind(function, ast.Assign)
         for target in statement.targets
         if isinstance(target, ast.Name) and _is_iterator(statement.value, own)
     }
+    made |= {name: loop for loop in of_kind(function, ast.For) for name in _groups(loop)}
     if not made:
         return
     read = [n for n in of_kind(function, ast.Name) if n.id in made and isinstance(n.ctx, ast.Load)]
     repeated = {n for loop in subtree(function) if isinstance(loop, _LOOPS) and loop is not function for n in _again(loop)}
+    whole = set(_asked_whole(function))
     for name, statement in made.items():
         places = [n for n in read if n.id == name]
-        if len(places) > 1 or any(n in repeated and not _makes(function, n, statement) for n in places):
+        again = any(n in repeated and not _makes(function, n, statement) for n in places)
+        if len(places) > 1 or again or not whole.issuperset(places):
             yield name
+
+
+def _groups(loop: ast.For) -> Iterator[str]:
+    """`for key, group in itertools.groupby(names)`"""
+    called = loop.iter.func if isinstance(loop.iter, ast.Call) else None
+    named = called.attr if isinstance(called, ast.Attribute) else called.id if isinstance(called, ast.Name) else ""
+    if named == "groupby" and isinstance(loop.target, ast.Tuple):
+        yield from (e.id for e in loop.target.elts[1:] if isinstance(e, ast.Name))
+
+
+def _asked_whole(function: ast.FunctionDef) -> Iterator[ast.AST]:
+    """What loops go through, and what all of which a statement assigns: `pairs = list(both)`."""
+    for node in subtree(function):
+        if isinstance(node, ast.For | ast.comprehension):
+            yield from subtree(node.iter)
+        elif isinstance(node, ast.Assign) and isinstance(node.value, ast.Call) and isinstance(node.value.func, ast.Name):
+            if node.value.func.id in _WHOLE:
+                yield from node.value.args
 
 
 def _again(loop: ast.AST) -> Iterator[ast.AST]:
@@ -127,7 +145,7 @@ def _again(loop: ast.AST) -> Iterator[ast.AST]:
     yield from (n for n in subtree(loop) if n not in once)
 
 
-def _makes(function: ast.FunctionDef, read: ast.AST, statement: ast.Assign) -> bool:
+def _makes(function: ast.FunctionDef, read: ast.AST, statement: ast.AST) -> bool:
     """Does the loop around a reading make the iterator anew in every pass?"""
     around = [loop for loop in subtree(function) if isinstance(loop, _LOOPS) and loop is not function]
     return all(statement in subtree(loop) for loop in around if read in set(_again(loop)))

@@ -16,6 +16,7 @@ from .loading import module
 
 HEAD = """import collections
 import heapq
+import itertools
 from typing import Any, Sequence
 from flax import linen as nn
 from flax.core import FrozenDict
@@ -52,6 +53,7 @@ COMPACT = [
     "def sizes():\n    yield 3\n    yield from (4, 5)\ng = sizes()\nx = nn.Dense(next(g))(x)\n"
     "for w, n in zip(g, 'ab'):\n    x = nn.Dense(w, name=n)(x)\nreturn x",
     "g = (w + 1 for w in self.ws)\nfor w in g:\n    if w > 4:\n        break\nreturn nn.Dense(sum(g))(x)",
+    "for g, group in itertools.groupby(self.ws):\n    x = nn.Dense(g + len(list(group)))(x)\nreturn nn.Dense(2)(x)",
     "s = list(x.shape[1:])\nw = self.param('w', nn.initializers.normal(), (s.pop(),))\n"
     "v = self.param('v', nn.initializers.normal(), tuple(s) + (2,))\nreturn x * w, v, nn.Dense(s.pop())(x)",
     "o = dict(w=3, use_bias=False)\nw = o.pop('w')\nreturn nn.Dense(w, **o)(x), nn.Dense(w, use_bias=o.pop('use_bias'))(x)",
