@@ -17,7 +17,7 @@ from ..values.merging import Either
 from ..values.sites import Abs, Module, ModuleField, Repeated, SomeItems, Static, Table
 from ..values.values import ShapeOf, Tup, Unknown, Value
 
-_VIEWS = frozenset({"setdefault", "get", "values", "items"})
+_VIEWS = frozenset({"setdefault", "get", "keys", "values", "items"})
 _NUMPY = frozenset({"np", "numpy", "onp"})
 _LIBRARIES = _NUMPY | {"jax", "jnp", "lax", "nn"}
 _VIEWS_OF_ARRAYS = frozenset(
@@ -199,7 +199,8 @@ def forget(run: Any, names: Iterable[str], env: Any) -> None:
     for name in names:
         scope = mutation.scope_of(name, env)
         held = scope.names.get(name)
-        if held is None or not _is_changeable(held.value):
+        view = held is not None and held.static and type(held.value) is Unknown  # `names = table.keys()`
+        if held is None or not (view or _is_changeable(held.value)):
             continue
         if run.holds_module(held.value) and isinstance(held.value, Repeated):
             scope.names[name] = dataclasses.replace(held, value=held.value.disordered())

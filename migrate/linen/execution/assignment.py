@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ...trees import subtree
 from ..lists import list_ends, size_lists
-from ..values import caller_words, consumed, mutation
+from ..values import caller_words, mutation
 from ..values.arguments import is_self
 from ..values.dims import Dim
 from ..values.environment import Env
@@ -26,7 +26,7 @@ from ..values.sites import (
 )
 from ..values.unpacking import entry, merged
 from ..values.values import OPAQUE, Array, Const, Int, Led, Real, Shape, ShapeOf, Tup, Unknown, Value
-from . import asked_values
+from . import asked_values, taken_items
 from .stale_names import item_by_item, keep_stale, lose_in_setup
 from .taken_names import is_taken
 
@@ -55,7 +55,7 @@ def assign(run: Execution, statement: ast.stmt, targets: list[ast.expr], value_n
         for t in targets
     )
     copied = False
-    lost = consumed.lose(run, statement, names, value, env)
+    lost = taken_items.lose(run, statement, names, value, env)
     if lost is not None and not run.in_setup:
         value = lost
     elif simple and not made and not run.in_setup and names and not any(is_taken(env, n) for n in names):
@@ -127,7 +127,7 @@ def _is_taken_apart(name: ast.Name, env: Env) -> bool:
 def bind(run: Execution, target: ast.expr, value: Abs, env: Env) -> None:
     """Bind an assignment target; tuples are taken apart."""
     if isinstance(target, ast.Name):
-        value = consumed.lose(run, target, {target.id}, value, env) or value
+        value = taken_items.lose(run, target, {target.id}, value, env) or value
         env.names[target.id] = asked_values.asked(run, target, value) if target in run.asked else value
     elif isinstance(target, ast.Starred):
         bind(run, target.value, value, env)

@@ -86,7 +86,7 @@ def run_if(run: Execution, node: ast.If, rest: Sequence[ast.stmt], env: Env, ret
     if inside is not None:
         return run_if(run, inside, rest, env, returned)
     asks_sizes = localized is None and any(_asks_sizes(part, env) for part in left_open or [node.test])
-    asks_sizes |= localized is None and not text and _is_lost(test)
+    asks_sizes |= localized is None and not text and not run.loops and _is_lost(test)  # NNX157 has those of loops
     outer = run.block
     then, orelse = Block(), Block()
     branch = Branch(localized, then, orelse, env.source, text)

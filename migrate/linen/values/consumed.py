@@ -10,11 +10,9 @@ from __future__ import annotations
 import ast
 import functools
 from collections.abc import Iterator
-from typing import Any
 
 from ...trees import of_kind, subtree
-from .sites import Abs
-from .values import Array, Tup, Unknown, Value
+from .mutation import changed_anywhere
 
 _OF_OBJECTS = frozenset(
     {"pop", "popleft", "popitem", "append", "appendleft", "extend", "extendleft", "insert", "remove", "discard", "clear"}
@@ -47,6 +45,8 @@ def taken_from(node: ast.AST) -> str:
     if not isinstance(node, ast.Call):
         return ""
     func = node.func
+    if isinstance(func, ast.Attribute) and func.attr in _OF_OBJECTS and isinstance(func.value, ast.NamedExpr):
+        return func.value.target.id
     if isinstance(func, ast.Attribute) and func.attr in _OF_OBJECTS and isinstance(func.value, ast.Name):
         return "" if func.value.id in _OF_LIBRARIES or func.value.id == "self" else func.value.id
     called = func.id if isinstance(func, ast.Name) else func.attr if isinstance(func, ast.Attribute) else ""
@@ -58,16 +58,24 @@ def taken_from(node: ast.AST) -> str:
 @functools.lru_cache(maxsize=4096)
 def names(function: ast.FunctionDef) -> frozenset[str]:
     """The names of a function whose objects an expression changes, by whatever name."""
-    alone = set(_statements_calls(function))
+    alone = {call for call in statements_calls(function) if isinstance(call, ast.Call) and not _is_named_there(call)}
     found = {taken_from(node) for node in subtree(function) if node not in alone} - {""}
-    found |= set(_iterators(function))
+    found |= set(_iterators(function)) | set(_around_inner(function))
     pairs = [p for a in of_kind(function, ast.Assign) for p in _one_object(a)]
+    pairs += [
+        frozenset({n.target.id, n.value.id}) for n in of_kind(function, ast.NamedExpr) if isinstance(n.value, ast.Name)
+    ]
     while more := {a for pair in pairs if found & pair for a in pair} - found:
         found |= more
     return frozenset(found)
 
 
-def _statements_calls(function: ast.FunctionDef) -> Iterator[ast.AST]:
+def _is_named_there(call: ast.Call) -> bool:
+    """`(sizes := list(given)).append(3)`"""
+    return isinstance(call.func, ast.Attribute) and isinstance(call.func.value, ast.NamedExpr)
+
+
+def statements_calls(function: ast.FunctionDef) -> Iterator[ast.AST]:
     """The calls that are statements, or all that a statement assigns, of the function itself."""
     todo: list[ast.AST] = list(function.body)
     while todo:
@@ -81,6 +89,15 @@ def _statements_calls(function: ast.FunctionDef) -> Iterator[ast.AST]:
             yield node.test
         if isinstance(node, ast.If | ast.For | ast.While | ast.With | ast.Try | ast.ExceptHandler):
             todo += [n for n in ast.iter_child_nodes(node) if isinstance(n, ast.stmt | ast.ExceptHandler)]
+
+
+def _around_inner(function: ast.FunctionDef) -> Iterator[str]:
+    """Names whose objects a function within this one changes: `counts["n"] += 1`."""
+    for inner in of_kind(function, ast.FunctionDef):
+        if inner is not function:
+            own = {a.arg for a in subtree(inner) if isinstance(a, ast.arg)}
+            own |= {n.id for n in subtree(inner) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+            yield from changed_anywhere(inner) - own
 
 
 def _is_key_taken(test: ast.expr) -> bool:
@@ -168,17 +185,4 @@ def _one_object(statement: ast.Assign) -> Iterator[frozenset[str]]:
         yield from (frozenset({t.id, own}) for t in statement.targets if isinstance(t, ast.Name))
 
 
-def lose(run: Any, place: ast.AST, bound: set[str], value: Abs, env: Any) -> Abs | None:
-    """What names that are taken from hold for the constructor: nothing. None for arrays, modules and other names."""
-    function = env.source.function_of(place)
-    taken = bound & names(function) if function is not None else None
-    if not taken or run.holds_module(value.value) or _holds_arrays(value.value):
-        return None
-    return Abs(Unknown(f"`{min(taken)}`, of which expressions take items"), False, value.flags)
-
-
-def _holds_arrays(value: Value) -> bool:
-    return isinstance(value, Array) or (isinstance(value, Tup) and (not value.items or any(map(_holds_arrays, value.items))))
-
-
-__all__ = ["lose", "names", "taken_from"]
+__all__ = ["names", "statements_calls"]

@@ -15,6 +15,7 @@ from nnx_migrate.migrate.source import SourceFile
 from .loading import module
 
 HEAD = """import collections
+import dataclasses
 import heapq
 import itertools
 from typing import Any, Sequence
@@ -24,6 +25,29 @@ from flax.core import FrozenDict
 
 def taken(sizes):
     return sizes.pop()
+
+
+def wider(options):
+    options["w"] = options.get("w", 1) + 3
+    return options
+
+
+class Box:
+    def __init__(self, w):
+        self.w = w
+
+    def grow(self):
+        self.w += 2
+        return self
+
+
+@dataclasses.dataclass
+class Config:
+    w: int = 3
+
+    def wider(self):
+        self.w += 1
+        return self.w
 
 
 class Net(nn.Module):
@@ -54,6 +78,22 @@ COMPACT = [
     "for w, n in zip(g, 'ab'):\n    x = nn.Dense(w, name=n)(x)\nreturn x",
     "g = (w + 1 for w in self.ws)\nfor w in g:\n    if w > 4:\n        break\nreturn nn.Dense(sum(g))(x)",
     "for g, group in itertools.groupby(self.ws):\n    x = nn.Dense(g + len(list(group)))(x)\nreturn nn.Dense(2)(x)",
+    "o = {'w': 3}\na = nn.Dense(wider(o)['w'])(x)\nreturn a, nn.Dense(o['w'])(x), nn.Dense(wider(o)['w'])(x)",
+    "b = Box(3)\na = nn.Dense(b.w)(x)\nb.grow()\nc = nn.Dense(b.w)(x)\n"
+    "return a, c, nn.Dense(b.grow().w)(x), nn.Dense(b.w)(x)",
+    "c = Config()\na = nn.Dense(c.wider())(x)\nb = nn.Dense(c.w * 2)(x)\nc.wider()\nreturn a, b, nn.Dense(c.w)(x)",
+    "c = Config(5)\ndef use(config, z):\n    config.w *= 2\n    return nn.Dense(config.w)(z)\n"
+    "y = use(c, x)\nreturn y, nn.Dense(c.w)(x)",
+    "seen = {}\ndef size(k):\n    if k not in seen:\n        seen[k] = len(seen) + 2\n    return seen[k]\n"
+    "return nn.Dense(size('a'))(x), nn.Dense(size('b'))(x), nn.Dense(size('a'))(x), nn.Dense(len(seen))(x)",
+    "counts = {'n': 0}\ndef block(z):\n    counts['n'] += 1\n    return nn.Dense(2 * counts['n'])(z)\n"
+    "x = block(block(x))\nreturn nn.Dense(counts['n'])(x)",
+    "d = {'a': 1}\nks, vs, its = d.keys(), d.values(), d.items()\nn = len(d)\nd.update(b=4)\n"
+    "return nn.Dense(len(ks))(x), nn.Dense(sum(vs))(x), nn.Dense(len(its))(x), nn.Dense(n)(x)",
+    "a = b = [3]\na.append(4)\nc = a[:]\nc[0] = 8\np, q = [b] * 2\np.append(5)\n"
+    "return nn.Dense(len(b))(x), nn.Dense(b[0])(x), nn.Dense(c[0])(x), nn.Dense(q[-1])(x)",
+    "ws = [2, 3]\n(vs := ws).append(4)\nus = vs + [1]\nus += [5]\nws += (9,)\n"
+    "return nn.Dense(len(ws))(x), nn.Dense(len(vs))(x), nn.Dense(len(us))(x)",
     "s = list(x.shape[1:])\nw = self.param('w', nn.initializers.normal(), (s.pop(),))\n"
     "v = self.param('v', nn.initializers.normal(), tuple(s) + (2,))\nreturn x * w, v, nn.Dense(s.pop())(x)",
     "o = dict(w=3, use_bias=False)\nw = o.pop('w')\nreturn nn.Dense(w, **o)(x), nn.Dense(w, use_bias=o.pop('use_bias'))(x)",
@@ -62,6 +102,8 @@ SETUP = [
     "ws = list(self.ws)\nself.a = nn.Dense(ws.pop())\nself.b = nn.Dense(ws.pop())",
     "ws = list(self.ws)\nn = ws.pop()\nself.a = nn.Dense(n)\nself.b = nn.Dense(len(ws))",
     "it = iter(self.ws)\nself.a = nn.Dense(next(it))\nself.b = nn.Dense(next(it))",
+    "c = Config(4)\nself.a = nn.Dense(c.w)\nc.wider()\nself.b = nn.Dense(c.w)",
+    "o = {'w': 2}\nself.a = nn.Dense(wider(o)['w'])\nself.b = nn.Dense(o['w'])",
     "o = dict(self.options)\nn = o.pop('features')\nself.a = nn.Dense(n, **o)\n"
     "o.setdefault('features', 5)\nself.b = nn.Dense(o['features'])",
 ]
@@ -105,11 +147,11 @@ def test_setup_that_takes_items(place: int) -> None:
 
 def test_some_of_them_are_native() -> None:
     """Statements that only change a list are copied, and what the call takes it gives its layers."""
-    bodies = [COMPACT[0], COMPACT[2], COMPACT[7], COMPACT[8], COMPACT[13]]
+    bodies = [COMPACT[0], COMPACT[2], COMPACT[7], COMPACT[8], COMPACT[13], COMPACT[18]]
     for place, body in enumerate(bodies):
         assert same_or_left(f"taken_native_{place}", HEAD + CALL + indented(body, 8)) == "native", body
     call = "    def __call__(self, x):\n        return self.b(self.a(x))\n"
-    assert same_or_left("taken_statement", f"{HEAD}    def setup(self):\n{indented(SETUP[3], 8)}{call}") == "native"
+    assert same_or_left("taken_statement", f"{HEAD}    def setup(self):\n{indented(SETUP[-1], 8)}{call}") == "native"
 
 
 def test_skips_are_arrays() -> None:
