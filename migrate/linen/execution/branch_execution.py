@@ -86,7 +86,7 @@ def run_if(run: Execution, node: ast.If, rest: Sequence[ast.stmt], env: Env, ret
     if inside is not None:
         return run_if(run, inside, rest, env, returned)
     asks_sizes = localized is None and any(_asks_sizes(part, env) for part in left_open or [node.test])
-    asks_sizes |= localized is None and not text and not run.loops and _is_lost(test)  # NNX157 has those of loops
+    lost = localized is None and not text and _is_lost(test)
     outer = run.block
     then, orelse = Block(), Block()
     branch = Branch(localized, then, orelse, env.source, text)
@@ -158,7 +158,8 @@ def run_if(run: Execution, node: ast.If, rest: Sequence[ast.stmt], env: Env, ret
         plain = not took_rest and not (done_then or done_else)
         if plain and calltime and not site.in_setup and by_sizes.leave(run, node, site, env):
             continue
-        if calltime and site.kind != "rng" and not site.in_setup and asks_sizes:
+        unknown = asks_sizes or (lost and not site.loops)  # NNX157 has those of loops
+        if calltime and site.kind != "rng" and not site.in_setup and unknown:
             reason = f"it makes modules or not by sizes that are not known: `{ast.unparse(node.test)}`"
             raise Unmigratable("NNX110", reason, node)
     run.attributes = {**attributes_then, **run.attributes}
