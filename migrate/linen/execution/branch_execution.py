@@ -86,7 +86,7 @@ def run_if(run: Execution, node: ast.If, rest: Sequence[ast.stmt], env: Env, ret
     if inside is not None:
         return run_if(run, inside, rest, env, returned)
     asks_sizes = localized is None and any(_asks_sizes(part, env) for part in left_open or [node.test])
-    lost = localized is None and not text and _is_lost(test)
+    asks_sizes |= localized is None and not text and _is_lost(test) and not _is_of_loop(node, env)
     outer = run.block
     then, orelse = Block(), Block()
     branch = Branch(localized, then, orelse, env.source, text)
@@ -158,8 +158,7 @@ def run_if(run: Execution, node: ast.If, rest: Sequence[ast.stmt], env: Env, ret
         plain = not took_rest and not (done_then or done_else)
         if plain and calltime and not site.in_setup and by_sizes.leave(run, node, site, env):
             continue
-        unknown = asks_sizes or (lost and not site.loops)  # NNX157 has those of loops
-        if calltime and site.kind != "rng" and not site.in_setup and unknown:
+        if calltime and site.kind != "rng" and not site.in_setup and asks_sizes:
             reason = f"it makes modules or not by sizes that are not known: `{ast.unparse(node.test)}`"
             raise Unmigratable("NNX110", reason, node)
     run.attributes = {**attributes_then, **run.attributes}
@@ -254,6 +253,11 @@ def _asks_sizes(test: ast.expr, env: Env) -> bool:
 def _is_lost(test: Abs) -> bool:
     """Does the constructor know nothing of a condition that no flag of the call decides about?"""
     return type(test.value) is Unknown and not test.flags and not test.value.why.startswith(OF_BRANCHES)
+
+
+def _is_of_loop(node: ast.If, env: Env) -> bool:
+    """NNX157 has the conditions of passes."""
+    return any(isinstance(around, ast.For | ast.While) for around in env.source.ancestors(node))
 
 
 def _of_both(
