@@ -177,3 +177,11 @@ def test_skips_are_arrays() -> None:
     body = "skips = []\nfor w in (3, 4):\n    x = nn.Dense(w)(x)\n    skips.append(x)\n"
     body += "for w in (5, 6):\n    x = nn.Dense(w)(x + skips.pop().sum())\nreturn x"
     assert same_or_left("taken_skips", HEAD + CALL + indented(body, 8)) == "native"
+
+
+def test_an_input_that_a_condition_asks_is_a_flag() -> None:
+    """An argument without default decides as one with it: what stands there is made (NNX119)."""
+    text = "from flax import linen as nn\n\n\nclass Net(nn.Module):\n    @nn.compact\n    def __call__(self, x, plain):\n"
+    text += "        if not plain:\n            x = nn.Dense(4)(x)\n        return x\n"
+    (net,) = migrate_project([SourceFile.parse(Path("net.py"), "net", text)]).classes
+    assert str(net.outcome) == "native", net.reason
