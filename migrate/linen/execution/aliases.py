@@ -16,8 +16,9 @@ from ..values.arguments import parameters_of, stored_names
 from ..values.merging import Either
 from ..values.sites import Abs, Module, ModuleField, Repeated, SomeItems, Static, Table
 from ..values.values import ShapeOf, Tup, Unknown, Value
+from .stale_names import lose_in_setup
 
-_VIEWS = frozenset({"setdefault", "get", "values", "items"})
+_VIEWS = frozenset({"setdefault", "get", "keys", "values", "items"})
 _NUMPY = frozenset({"np", "numpy", "onp"})
 _LIBRARIES = _NUMPY | {"jax", "jnp", "lax", "nn"}
 _VIEWS_OF_ARRAYS = frozenset(
@@ -177,6 +178,9 @@ def forget_others(run: Any, statement: ast.stmt, env: Any) -> None:
     if not isinstance(statement, ast.Expr | ast.Assign | ast.AugAssign | ast.AnnAssign | ast.Delete | ast.Return):
         return
     changed = mutation.changed_names(statement) | _grown(statement, env)
+    if run.in_setup:  # what was said of them would say something else from here on
+        changed |= {n.target.id for n in [statement] if isinstance(n, ast.AugAssign) and isinstance(n.target, ast.Name)}
+        lose_in_setup(run, {*with_others(run.active, changed)}, env)
     if not changed:
         return
     forget(run, with_others(run.active, changed) - changed, env)
@@ -199,7 +203,8 @@ def forget(run: Any, names: Iterable[str], env: Any) -> None:
     for name in names:
         scope = mutation.scope_of(name, env)
         held = scope.names.get(name)
-        if held is None or not _is_changeable(held.value):
+        view = held is not None and held.static and type(held.value) is Unknown  # `names = table.keys()`
+        if held is None or not (view or _is_changeable(held.value)):
             continue
         if run.holds_module(held.value) and isinstance(held.value, Repeated):
             scope.names[name] = dataclasses.replace(held, value=held.value.disordered())
@@ -207,7 +212,7 @@ def forget(run: Any, names: Iterable[str], env: Any) -> None:
         if run.holds_module(held.value) and not _is_list_of_modules(held.value):
             continue
         if run.in_setup:  # setup is the constructor: what it says stays said, and only lists of modules are followed
-            if run.holds_module(held.value):
+            if run.holds_module(held.value) or isinstance(held.value, Tup | Table | SomeItems):
                 scope.names[name] = dataclasses.replace(held, value=Unknown(name))
             continue
         size_lists.broken(run, {size_lists.variable_of(held.value)} - {""})

@@ -26,7 +26,7 @@ from ..values.sites import (
 )
 from ..values.unpacking import entry, merged
 from ..values.values import OPAQUE, Array, Const, Int, Led, Real, Shape, ShapeOf, Tup, Unknown, Value
-from . import asked_values
+from . import asked_values, taken_items
 from .stale_names import item_by_item, keep_stale, lose_in_setup
 from .taken_names import is_taken
 
@@ -55,7 +55,10 @@ def assign(run: Execution, statement: ast.stmt, targets: list[ast.expr], value_n
         for t in targets
     )
     copied = False
-    if simple and not made and not run.in_setup and names and not any(is_taken(env, n) for n in names):
+    lost = taken_items.lose(run, statement, names, value, env)
+    if lost is not None and not run.in_setup:
+        value = lost
+    elif simple and not made and not run.in_setup and names and not any(is_taken(env, n) for n in names):
         keep_stale(run, names, env)
         localized = run.localize_statement(statement, value_node, value, env)
         if localized is not None:
@@ -76,6 +79,7 @@ def assign(run: Execution, statement: ast.stmt, targets: list[ast.expr], value_n
                 value = dataclasses.replace(value, value=renamed)
     elif run.in_setup and names:
         lose_in_setup(run, names, env)
+        value = lost or _said_once(statement, names, value)
     run.assigned = dict.fromkeys(targets, value_node)
     read = caller_words.reading(targets, value_node, env)
     for target in targets:
@@ -89,6 +93,17 @@ def assign(run: Execution, statement: ast.stmt, targets: list[ast.expr], value_n
             env.local.add(name)
         else:
             env.local.discard(name)
+
+
+def _said_once(statement: ast.stmt, names: set[str], value: Abs) -> Abs:
+    """`n = options.pop("features")` in setup: the name says what was taken; its text would take something else."""
+    if not mutation.changed_names(statement) or not isinstance(value.value, Int | Static):
+        return value
+    if len(names) > 1:
+        return dataclasses.replace(value, value=Unknown(ast.unparse(statement)), static=False)
+    (name,) = names
+    own = Int(Dim.local(name)) if isinstance(value.value, Int) else Static(name, frozenset(names), value.value.sequence)
+    return dataclasses.replace(value, value=own)
 
 
 def _is_taken_apart(name: ast.Name, env: Env) -> bool:
@@ -112,6 +127,7 @@ def _is_taken_apart(name: ast.Name, env: Env) -> bool:
 def bind(run: Execution, target: ast.expr, value: Abs, env: Env) -> None:
     """Bind an assignment target; tuples are taken apart."""
     if isinstance(target, ast.Name):
+        value = taken_items.lose(run, target, {target.id}, value, env) or value
         env.names[target.id] = asked_values.asked(run, target, value) if target in run.asked else value
     elif isinstance(target, ast.Starred):
         bind(run, target.value, value, env)

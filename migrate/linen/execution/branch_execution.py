@@ -23,6 +23,7 @@ from ..values import unpacking
 from ..values.dims import Dim
 from ..values.environment import Env, Returned
 from ..values.merging import (
+    OF_BRANCHES,
     Choice,
     Either,
     chosen_apart,
@@ -85,6 +86,7 @@ def run_if(run: Execution, node: ast.If, rest: Sequence[ast.stmt], env: Env, ret
     if inside is not None:
         return run_if(run, inside, rest, env, returned)
     asks_sizes = localized is None and any(_asks_sizes(part, env) for part in left_open or [node.test])
+    asks_sizes |= localized is None and not text and _is_lost(node.test, test, env) and not _is_of_loop(node, env)
     outer = run.block
     then, orelse = Block(), Block()
     branch = Branch(localized, then, orelse, env.source, text)
@@ -246,6 +248,20 @@ def _asks_sizes(test: ast.expr, env: Env) -> bool:
         if asked or (bound is not None and isinstance(bound.value, Int) and not bound.static):
             return True
     return False
+
+
+def _is_lost(node: ast.expr, test: Abs, env: Env) -> bool:
+    """Does a condition ask what the constructor cannot say, as a list that items are taken from, and no input or flag?"""
+    if type(test.value) is not Unknown or test.flags:
+        return False
+    held = [env.get(n.id) for n in subtree(node) if isinstance(n, ast.Name)]
+    whys = [h.value.why for h in held if h is not None and type(h.value) is Unknown and not h.flags]
+    return any(why and not why.startswith(("argument", OF_BRANCHES)) for why in whys)
+
+
+def _is_of_loop(node: ast.If, env: Env) -> bool:
+    """NNX157 has the conditions of passes."""
+    return any(isinstance(around, ast.For | ast.While) for around in env.source.ancestors(node))
 
 
 def _of_both(

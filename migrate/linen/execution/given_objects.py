@@ -153,12 +153,12 @@ def _changed_by_calls(run: Any, statement: ast.stmt, made: bool, env: Any) -> fr
         handed = _handed(call)
         if not made and not any(env.is_local(name) for name in handed):
             continue
-        sure, maybe = _changed_by_call(run, env.source, call)
+        sure, maybe = changed_by_call(run, env.source, call)
         found |= sure | {name for name in maybe if _is_of_numpy(run, {name}, statement, env)}
     return found
 
 
-def _changed_by_call(run: Any, source: SourceFile, call: ast.Call, depth: int = 0) -> tuple[frozenset[str], frozenset[str]]:
+def changed_by_call(run: Any, source: SourceFile, call: ast.Call, depth: int = 0) -> tuple[frozenset[str], frozenset[str]]:
     """Names of objects that a call changes in place; and those that it does where they are NumPy's, by `a += 1`."""
     sure = {name for k in call.keywords if k.arg == "out" for name in aliases.held(k.value)}
     said = call.func.attr if isinstance(call.func, ast.Attribute) else ""
@@ -185,7 +185,7 @@ def _changed_parameters(run: Any, home: SourceFile, function: Function, depth: i
         grown = {n.target.id for n in subtree(function) if isinstance(n, ast.AugAssign) and isinstance(n.target, ast.Name)}
         changed = set(aliases.changed_parameters(function)) - grown
         for inner in (n for n in subtree(function) if isinstance(n, ast.Call) and _handed(n)):
-            handed, counted = _changed_by_call(run, home, inner, depth + 1)
+            handed, counted = changed_by_call(run, home, inner, depth + 1)
             changed |= handed
             grown |= counted
         known[function] = aliases.with_others([function], changed), aliases.with_others([function], grown)
@@ -208,4 +208,4 @@ def _loop_of_all_passes(name: str, statement: ast.stmt, env: Any) -> ast.For | a
     return None
 
 
-__all__ = ["check", "check_steady", "forget"]
+__all__ = ["changed_by_call", "check", "check_steady", "forget"]

@@ -16,6 +16,8 @@ from .presence import Known, OptionalArray, Step, asked, certain, with_none
 from .sites import Abs, AnyFactory, Factory, Function, Module, Repeated, Site, Static, Table, Variable
 from .values import OPAQUE, Array, Const, Global, Int, Led, NeedsRank, Shape, Tup, Unknown, Value
 
+OF_BRANCHES = "it differs between branches"  # why a value is not known
+
 
 @frozen(eq=False)
 class Either(Value):
@@ -269,8 +271,8 @@ def merge(a: Value, b: Value) -> Value:
         return with_none(a)
     chosen = [c for v in (a, b) for c in (v.options if isinstance(v, Choice) else (v,))]
     if all(isinstance(v, Static | Global | Function) for v in chosen):
-        return Choice("it differs between branches", tuple(chosen))
-    return _needing((a, b), "it differs between branches")
+        return Choice(OF_BRANCHES, tuple(chosen))
+    return _needing((a, b), OF_BRANCHES)
 
 
 def _is_one_attribute(a: Site, b: Site) -> bool:

@@ -17,8 +17,10 @@ from .bundles import Bundle
 from .sites import Abs, InitPart, Local, Localized, Repeated, SomeItems, Static, Table
 from .values import Array, Const, Int, ShapeOf, Tup, Unknown, Value
 
-_CHANGING = frozenset(
+CHANGING = frozenset(
     {"append", "extend", "insert", "remove", "pop", "clear", "sort", "reverse", "update", "setdefault", "fill", "add"}
+    | {"discard", "appendleft", "extendleft", "popleft", "popitem", "rotate", "move_to_end", "subtract"}
+    | {"difference_update", "intersection_update", "symmetric_difference_update"}
 )
 _OF_LISTS = frozenset({"append", "extend", "insert", "remove", "sort", "reverse"})
 
@@ -32,7 +34,7 @@ def changed_names(statement: ast.stmt) -> frozenset[str]:
     for node in subtree(statement):
         if isinstance(node, ast.Subscript | ast.Attribute) and isinstance(node.ctx, ast.Store | ast.Del):
             found.add(root_name(node))
-        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _CHANGING:
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in CHANGING:
             found.add(root_name(node.func))
     return frozenset(found - {"self", ""})
 
@@ -62,7 +64,7 @@ def is_fixed(project: Any, qualname: str) -> bool:
             continue
         for node in (n for kind in (ast.Subscript, ast.Attribute) for n in source.by_kind.get(kind, ())):
             stored = not isinstance(node.ctx, ast.Load)
-            changed = node.value if stored or (isinstance(node, ast.Attribute) and node.attr in _CHANGING) else None
+            changed = node.value if stored or (isinstance(node, ast.Attribute) and node.attr in CHANGING) else None
             if isinstance(changed, ast.Name | ast.Attribute) and project.qualname(source, changed) == qualname:
                 return False
     return True
@@ -72,6 +74,8 @@ def root_name(node: ast.expr) -> str:
     """`config` of `config.sizes[0]`; nothing where it begins with no name."""
     while isinstance(node, ast.Subscript | ast.Attribute):
         node = node.value
+    if isinstance(node, ast.NamedExpr):  # `(sizes := list(given)).append(3)`
+        node = node.target
     return node.id if isinstance(node, ast.Name) else ""
 
 

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 _WORD = re.compile(r"(?<![\w.])[A-Za-z_]\w*")
 _BUILTINS = frozenset(dir(builtins))
+_SIZES = ("_features", "_shape", "_example", "_dtype")  # how arguments are called that the migration adds
 _WRITTEN = frozenset({"math", "jax", "jnp", "functools", "itertools"})  # packages that constructors need
 
 
@@ -40,11 +41,16 @@ def names(source: SourceFile, own: Collection[str]) -> frozenset[str]:
     )
 
 
+def _may_be_added(source: SourceFile) -> frozenset[str]:
+    """Names of a file that a constructor may have for sizes; which it has is known when all is written."""
+    return frozenset(name for name in source.words if name == "rngs" or name.startswith("in_") or name.endswith(_SIZES))
+
+
 def note(text: ClassText, localized: Localized) -> None:
     """Names of an expression that the constructor says, where one of its own might have the place."""
     module = localized.source.module
     if module not in text.hidden:
-        text.hidden[module] = names(localized.source, text.run.fields.keys() | text.bound)
+        text.hidden[module] = names(localized.source, text.run.fields.keys() | text.bound | _may_be_added(localized.source))
     hidden = text.hidden[module]
     if hidden and not hidden.isdisjoint(_WORD.findall(localized.source.text[localized.span.start : localized.span.end])):
         kept = [span for span, _ in localized.replaced]
@@ -59,11 +65,12 @@ def note(text: ClassText, localized: Localized) -> None:
 def refuse(text: ClassText) -> None:
     """NNX151 for one that has, among these, in `setup`, and in what the migration writes (`len(in_shape)`)."""
     fields = text.run.fields.keys()
-    for source, node in text.of_files:
-        if node.id in fields or node.id in text.emitted:
-            _refuse(source, node)
     setup = text.run.model.method("setup")
-    hidden = names(setup.source, fields) if setup is not None else frozenset()
+    own = {"rngs", *(added.name for added, _, _ in text.added())} if text.of_files or setup is not None else set()
+    for source, node in text.of_files:
+        if node.id in fields or node.id in text.emitted or node.id in own:
+            _refuse(source, node)
+    hidden = names(setup.source, fields | own) if setup is not None else frozenset()
     if setup is not None and hidden:
         for inner in subtree(setup.node):
             if isinstance(inner, ast.Name) and inner.id in hidden:

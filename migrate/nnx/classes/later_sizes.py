@@ -44,6 +44,7 @@ from . import (
     array_arguments,
     asking,
     call_defaults,
+    captured_names,
     constructions,
     constructor_names,
     first_calls,
@@ -307,6 +308,7 @@ def _later(text: ClassText, site: Site) -> Parts:
     if told and site.lifted:
         raise Unmigratable("NNX113", "a stack of modules is given what only the call knows", site.node)
     bound = sorted(_bound(text, site, inner) - {*(name.removeprefix("*") for name in given), *named, *told})
+    captured_names.refuse(site, set(bound))
     parameters = ["rngs", *call_defaults.optional(text, site, given)]
     if (bound or named or told) and not any(name.startswith("*") for name in given):
         parameters.append("*")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from ... import shared_lines
 from ...edits import Span
+from ...linen.execution.aliases import with_others
 from ...linen.project.classes import Method
 from ...linen.values.arguments import stored_names
 from ...linen.values.sites import Local
@@ -44,9 +45,9 @@ def drop(writer: ClassWriter) -> None:
                 n
                 for s in own
                 if statements[s].changes and _going(writer, s) is not None
-                if not any(  # `n = sizes.pop()`, of which the call needs `n`
+                if not any(  # `n = sizes.pop()`, of which the call needs `n`, or another name of the list
                     isinstance(n.ctx, ast.Load)
-                    and n.id in stored_names(s)
+                    and n.id in stored_names(s) | (with_others([method.node], statements[s].names) - statements[s].names)
                     and not is_gone(writer, writer.source.span(n), gone, kept_inside)
                     for n in of_kind(method.node, ast.Name)
                 )

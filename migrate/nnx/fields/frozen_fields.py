@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from ...edits import Parts
 from ...linen.project.classes import Field, Method, kinds_in
 from ...source import SourceFile
+from ...trees import subtree
 from . import handed_values
 
 if TYPE_CHECKING:
@@ -40,6 +41,9 @@ def lines(writer: ClassWriter, fields: list[Field]) -> list[Parts]:
         reads = [one for node, source in read for one in handed_values.everywhere(writer, node, source)]
         items = [(item, there) for node, there in reads for item in handed_values.items(node, there)]
         asked = [one for item, there in items for one in handed_values.everywhere(writer, item, there)]
+        asked = [
+            (n, there) for n, there in asked if _is_index(n, there) or not _is_looked_up(n, there)
+        ]  # mostly no sequences
         if any(_needs_tuple(node, source, field) or needs_frozen_dict(node, source) for node, source in asked):
             found.append((f"{field.name} = {writer.namer.parity('frozen')}({field.name})",))
             continue
@@ -82,15 +86,29 @@ def _needs_tuple(node: ast.expr, source: SourceFile, field: Field) -> bool:
         return _is_tuple(other) or (_is_sequence(field) and not _is_list(other))
     if isinstance(parent, ast.Compare) and all(isinstance(op, ast.Eq | ast.NotEq) for op in parent.ops):
         others = [o for o in (parent.left, *parent.comparators) if o is not node]
-        return any(_is_tuple(o) or _is_list(o) for o in others)
-    if isinstance(parent, ast.Subscript) and parent.slice is node:
-        return _is_sequence(field)  # a key of a table
+        return any(_is_tuple(o) or _is_list(o) or (_is_own(o) and _may_be_sequence(field)) for o in others)
+    if _is_looked_up(node, source):
+        of_array = isinstance(parent, ast.Subscript) and not _is_table(parent.value, source)
+        displayed = (
+            [n for o in parent.comparators for n in subtree(o) if n is not o] if isinstance(parent, ast.Compare) else []
+        )
+        among = any(isinstance(n, ast.expr) and _is_tuple(n) for n in displayed)
+        return _may_be_sequence(field) if of_array or among or isinstance(parent, ast.Set) else _is_sequence(field)
     called = parent.func.id if isinstance(parent, ast.Call) and isinstance(parent.func, ast.Name) else ""
     if not isinstance(parent, ast.Call) or parent.args[:1] != [node]:
         return False
     if called == "isinstance" and len(parent.args) == 2:
         return len(kinds_in(parent.args[1]) & _TUPLES) == 1  # of both it does not matter
     return called in ("hash", "type") and _is_sequence(field)
+
+
+def is_key(node: ast.expr, parent: ast.AST | None) -> bool:
+    """A key, an index or an item of a set: `table[self.kind]`, `{self.kind: 1}`, `self.kind in kinds`."""
+    if isinstance(parent, ast.Subscript):
+        return parent.slice is node
+    if isinstance(parent, ast.Compare):
+        return parent.left is node and any(isinstance(op, ast.In | ast.NotIn) for op in parent.ops)
+    return isinstance(parent, ast.Set) or (isinstance(parent, ast.Dict) and node in parent.keys)
 
 
 def needs_frozen_dict(node: ast.expr, source: SourceFile) -> bool:
@@ -121,9 +139,34 @@ def _is_list(node: ast.expr) -> bool:
     return called or isinstance(node, ast.List | ast.ListComp)
 
 
+def _is_looked_up(node: ast.expr, source: SourceFile) -> bool:
+    parent = source.parents.get(node)
+    return is_key(node, parent) or isinstance(parent, ast.FormattedValue | ast.Return)
+
+
+def _is_index(node: ast.expr, source: SourceFile) -> bool:
+    parent = source.parents.get(node)
+    return isinstance(parent, ast.Subscript) and parent.slice is node
+
+
+def _is_table(node: ast.expr, source: SourceFile) -> bool:
+    """A dict or list that is written out, or a name of the file: a list as its key is an error, and none among arrays."""
+    return isinstance(node, ast.Dict | ast.List | ast.Tuple) or (
+        isinstance(node, ast.Name) and node.id in source.names.definitions
+    )
+
+
+def _is_own(node: ast.expr) -> bool:
+    return isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self"
+
+
+def _may_be_sequence(field: Field) -> bool:
+    return _is_sequence(field) or not field.kinds or "Any" in field.kinds
+
+
 def _is_sequence(field: Field) -> bool:
     """Is a field annotated as a sequence, if need be among other things?"""
     return bool((field.kinds or frozenset()) & _SEQUENCES)
 
 
-__all__ = ["lines", "needs_frozen_dict"]
+__all__ = ["is_key", "lines", "needs_frozen_dict"]

@@ -39,6 +39,12 @@ def items(node: ast.expr, source: SourceFile) -> Iterator[ast.expr]:
     parent = source.parents.get(node)
     if isinstance(parent, ast.Subscript) and parent.value is node and not isinstance(parent.slice, ast.Slice):
         yield parent
+    if isinstance(parent, ast.Assign) and parent.value is node:  # `height, width = self.size`
+        taken = {e.id for t in parent.targets if isinstance(t, ast.Tuple) for e in t.elts if isinstance(e, ast.Name)}
+        around = source.function_of(parent)
+        for one in subtree(around) if taken and around is not None else ():
+            if isinstance(one, ast.Name) and one.id in taken and isinstance(one.ctx, ast.Load):
+                yield one
     outer = parent
     if isinstance(parent, ast.Call) and said(parent.func) in ("enumerate", "zip", "reversed"):
         outer = source.parents.get(parent)

@@ -19,6 +19,7 @@ from ...linen.project.classes import PLAIN_DECORATORS, Field
 from ...linen.project.layer_fields import WHOLE
 from ...linen.project.plain_dataclasses import gives_fields
 from ...linen.values.called_functions import function_of
+from ...linen.values.mutation import changed_anywhere
 from ...linen.values.sites import Factory, Site, Unmigratable
 from ...source import SourceFile
 from ...trees import of_kind, said, subtree
@@ -77,6 +78,7 @@ def nothing_left(text: ClassText) -> None:
         named = _named_within(site) if not site.in_setup else None
         if named is not None:
             raise Unmigratable("NNX134", f"`{short(named)}` names a value among a layer's arguments, which move", named)
+    _refuse_named_and_changed(text)
     lost_functions.refuse(text)
     abstract_methods.refuse(text)
     code_as_text.refuse(text)
@@ -125,6 +127,15 @@ def nothing_left(text: ClassText) -> None:
                 owner = of_plain[2] if of_plain is not None else ""
                 if makes_modules(project, *found, set(), of_class=own is not None, owner=owner):
                     raise Unmigratable("NNX135", f"`{short(read)}` makes submodules where it is not followed", read)
+
+
+def _refuse_named_and_changed(text: ClassText) -> None:
+    """`for w in (sizes := list(given)): ... sizes.append(3)`: what the constructor says of it would be as at first."""
+    for method in text.model.own_methods.values():
+        for named in of_kind(method.node, ast.NamedExpr):
+            if named.target.id in changed_anywhere(method.node):
+                what = f"`{short(named)}` names within an expression what changes in place"
+                raise Unmigratable("NNX134", what, named)
 
 
 def _is_of_project(text: ClassText, name: str) -> bool:

@@ -10,11 +10,13 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from ...linen.values.mutation import changed_names
 from ...linen.values.sites import Repeated, Static, Table
 from ...linen.values.values import Tup, Unknown, Value
 from ...source import SourceFile
+from ...trees import subtree
 from ..fields import handed_values
-from ..fields.frozen_fields import needs_frozen_dict
+from ..fields.frozen_fields import is_key, needs_frozen_dict
 
 if TYPE_CHECKING:
     from ..classes.class_write import ClassWriter
@@ -29,6 +31,29 @@ def around(writer: ClassWriter, node: ast.Attribute, source: SourceFile) -> tupl
     if held is None or not _is_sequence(held.value) or not _needs_tuple(node, source):
         return "", ""
     return ("tuple(", ")") if any(writer.run.modules_in(held.value)) else ("", "")
+
+
+def grows_later(node: ast.stmt, value: ast.expr, source: SourceFile) -> bool:
+    """`self.sizes = sizes`, and then `sizes.append(3)`: Linen keeps what the list held, NNX the list itself."""
+    setup = source.function_of(node)
+    if setup is None or not isinstance(value, ast.Name | ast.Dict | ast.List | ast.Tuple):
+        return False
+    names = {n.id for n in subtree(value) if isinstance(n, ast.Name)}
+    loops = [n for n in source.ancestors(node) if isinstance(n, ast.For | ast.While)]
+    for statement in (n for n in subtree(setup) if isinstance(n, ast.stmt) and n is not node):
+        if names & (changed_names(statement) | _grown(statement)) and (
+            statement.lineno > node.lineno or any(loop in source.ancestors(statement) for loop in loops)
+        ):
+            return True
+    return False
+
+
+def _grown(statement: ast.stmt) -> set[str]:
+    """`sizes += [3]`"""
+    lists = isinstance(statement, ast.AugAssign) and isinstance(
+        statement.value, ast.List | ast.ListComp | ast.Tuple | ast.Dict
+    )
+    return {statement.target.id} if lists and isinstance(statement.target, ast.Name) else set()  # type: ignore[attr-defined]
 
 
 def is_asked_for(writer: ClassWriter, attribute: str, held: Value, value: ast.expr) -> str:
@@ -46,7 +71,8 @@ def is_asked_for(writer: ClassWriter, attribute: str, held: Value, value: ast.ex
     reads = [one for node, source in said for one in handed_values.everywhere(writer, node, source)]
     items = [(item, source) for node, source in reads for item in handed_values.items(node, source)]
     asked = [one for item, source in items for one in handed_values.everywhere(writer, item, source)]
-    if any(_needs_tuple(node, source) and _asks_for_a_kind(node, source) for node, source in asked):
+    nested = _holds_lists(held)
+    if any(_needs_tuple(node, source) and (nested or _asks_for_a_kind(node, source)) for node, source in asked):
         return "frozen"
     if sequence:
         return "tuple" if any(_needs_tuple(node, source) for node, source in reads) else ""
@@ -63,8 +89,29 @@ def _of_others(writer: ClassWriter, attribute: str) -> Iterator[tuple[ast.Attrib
 
 
 def _asks_for_a_kind(node: ast.expr, source: SourceFile) -> bool:
-    """`isinstance(item, tuple)`: sums and comparisons of items are mostly of numbers."""
-    return isinstance(source.parents.get(node), ast.Call)
+    """`isinstance(item, tuple)`, `item + (1,)`: other sums and comparisons of items are mostly of numbers."""
+    parent = source.parents.get(node)
+    if isinstance(parent, ast.BinOp | ast.Compare):
+        operands = [parent.left, parent.right] if isinstance(parent, ast.BinOp) else [parent.left, *parent.comparators]
+        return any(_is_tuple(operand) for operand in operands)
+    return isinstance(parent, ast.Call)
+
+
+def _is_tuple(node: ast.expr) -> bool:
+    called = node.func.id if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) else ""
+    return isinstance(node, ast.Tuple) or called == "tuple"
+
+
+def _holds_lists(held: Value) -> bool:
+    """Is there a list in a list or dict, which Linen makes a tuple, too?"""
+    inner: list[Value] = []
+    if isinstance(held, Tup):
+        inner = list(held.items)
+    elif isinstance(held, Table):
+        inner = list(held.items.values())
+    elif isinstance(held, Repeated):
+        inner = [held.element]
+    return any((isinstance(item, Tup) and item.kind == "list") or _holds_lists(item) for item in inner)
 
 
 def _is_sequence(held: Value) -> bool:
@@ -74,11 +121,13 @@ def _is_sequence(held: Value) -> bool:
 
 def _needs_tuple(node: ast.expr, source: SourceFile) -> bool:
     parent = source.parents.get(node)
-    if isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Load):
+    if isinstance(node, ast.Attribute | ast.Subscript) and not isinstance(node.ctx, ast.Load):
         return False
     if isinstance(parent, ast.BinOp):
         return isinstance(parent.op, ast.Add | ast.Mult)
     if isinstance(parent, ast.Compare):
         return all(isinstance(op, ast.Eq | ast.NotEq) for op in parent.ops)
+    if is_key(node, parent) or isinstance(parent, ast.Return | ast.FormattedValue):
+        return True
     called = parent.func.id if isinstance(parent, ast.Call) and isinstance(parent.func, ast.Name) else ""
     return called in _ASKS and isinstance(parent, ast.Call) and parent.args[:1] == [node]

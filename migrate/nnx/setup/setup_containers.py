@@ -15,7 +15,7 @@ from ...linen.values.values import Array, Tup, Unknown, Value
 from ...source import SourceFile
 from ...trees import subtree
 from ..text.branches import exclusive
-from .frozen_lists import is_asked_for
+from .frozen_lists import grows_later, is_asked_for
 
 if TYPE_CHECKING:
     from ..classes.class_write import ClassWriter
@@ -51,8 +51,10 @@ def _write_one(writer: ClassWriter, node: ast.Assign, target: ast.expr, value: a
         return
     if next(writer.run.modules_in(found.value), None) is None:
         asked = is_asked_for(writer, target.attr, found.value, value)
+        if grows_later(node, value, source):
+            asked = "frozen"
         if asked:
-            _write_frozen(writer, value, asked, source)
+            _write_frozen(writer, value, asked, source, any(_is_whole(item) for item in _leaves(found.value)))
             return
         write_arrays(writer, node, value, found.value, source)
         return
@@ -82,9 +84,12 @@ def _write_data(writer: ClassWriter, value: ast.expr, source: SourceFile) -> Non
     writer.put(Span(span.end, span.end), ")", source=source)
 
 
-def _write_frozen(writer: ClassWriter, value: ast.expr, asked: str, source: SourceFile) -> None:
+def _write_frozen(writer: ClassWriter, value: ast.expr, asked: str, source: SourceFile, arrays: bool) -> None:
     span, said = source.span(value), source.enclosed(value)
-    if asked == "frozen":
+    if arrays:
+        kept = f"{writer.namer.parity('frozen')}(" if asked == "frozen" else "tuple("
+        writer.put(span, f"{writer.namer.name('flax.nnx.data')}({kept}", *said, "))", source=source)
+    elif asked == "frozen":
         writer.put(span, f"{writer.namer.parity('frozen')}(", *said, ")", source=source)
     elif isinstance(value, ast.List) and len(value.elts) > 1:
         writer.put(span, "(", Span(span.start + 1, span.end - 1), ")", source=source)
@@ -95,7 +100,7 @@ def _write_frozen(writer: ClassWriter, value: ast.expr, asked: str, source: Sour
 def write_arrays(writer: ClassWriter, node: ast.stmt, value: ast.expr, held: Value, source: SourceFile) -> None:
     """`self.masks = [...]` of arrays needs nnx.data: NNX takes plain containers for static and refuses arrays in them."""
     items = list(_leaves(held))
-    arrays = [item for item in items if isinstance(item, Array) and item.shape.rank]
+    arrays = [item for item in items if _is_whole(item)]
     if not arrays:
         return
     computed = writer.text.computed  # anew at every call, in a namespace of its own
@@ -111,6 +116,10 @@ def write_arrays(writer: ClassWriter, node: ast.stmt, value: ast.expr, held: Val
             writer.put(Span(span.end, span.end), ")", source=source)
         else:
             writer.put(value, opening, *said, ")", source=source)
+
+
+def _is_whole(held: Value) -> bool:
+    return isinstance(held, Array) and bool(held.shape.rank)
 
 
 def _leaves(held: Value) -> Iterator[Value]:

@@ -26,7 +26,7 @@ from ...names import is_attribute_name
 from ...trees import subtree
 from ..factories.helper_numbers import can_iterate
 from ..setup import hidden_methods
-from . import handed_iterators, shared_names
+from . import decorated_names, handed_iterators, shared_names
 from .counts_of_sides import Count, behind, one_more, within
 from .made_together import made_together
 from .made_where import fresh_counter, fresh_name, is_handed, method_of, outermost
@@ -132,7 +132,7 @@ def class_label(run: Execution, site: Site) -> str:
     if len(labels) > 1:
         assert site.factory is not None
         return f"*{site.factory.chosen_by or chooser(site)}"
-    return labels.pop()
+    return decorated_names.prefix(run, site, _LIFTED_PREFIX) + labels.pop()
 
 
 def chooser(site: Site) -> str:

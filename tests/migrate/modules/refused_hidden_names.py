@@ -8,6 +8,8 @@ import jax.numpy as jnp
 from flax import linen as nn
 
 WIDTH = 4
+rngs = 2
+in_features = 3
 
 
 def scale(n):
@@ -21,6 +23,32 @@ _M = """class M(nn.Module):
 """
 
 REFUSED = {
+    "a name of the file that the constructor has for random numbers": (
+        "NNX151",
+        """class M(nn.Module):
+    @nn.compact
+    def __call__(self, x):
+        return nn.Dense(rngs)(x)
+""",
+    ),
+    "a name of the file that the constructor has for the size of its input": (
+        "NNX151",
+        """class M(nn.Module):
+    @nn.compact
+    def __call__(self, x):
+        return nn.Dense(in_features)(x)
+""",
+    ),
+    "such a name in setup": (
+        "NNX151",
+        """class M(nn.Module):
+    def setup(self):
+        self.first = nn.Dense(in_features)
+
+    def __call__(self, x):
+        return self.first(x)
+""",
+    ),
     "a constant of the file and a field, in one size": (
         "NNX151",
         _M

@@ -65,7 +65,7 @@ for kind in self.kind:
 return x""",
     ),
     "a kind by what a call says": (
-        "NNX138",
+        "NNX132",
         """kinds = list(self.kind)
 for i in range(2):
   cls = nn.LayerNorm if kinds.pop() == 'a' else nn.RMSNorm
