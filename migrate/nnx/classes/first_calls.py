@@ -96,6 +96,28 @@ def _other_side(source: SourceFile, condition: ast.AST, side: ast.AST) -> list[a
     return [node for part in sides if side not in part for node in part]
 
 
+_OF_DICTS = frozenset({"items", "keys", "values"})  # what a dictionary of modules is gone through by
+
+
+def is_read(run: Execution, site: Site) -> bool:
+    """Are its variables or its attributes read, which a module that is not there yet has none of?"""
+    if any(read.site is site for read in run.variable_reads.values()) or any(a.site is site for a in run.applied.values()):
+        return True
+    called = {node.func for node, _, _ in site.calls}
+    for method in run.model.methods().values():
+        for node in method.nodes:
+            if not isinstance(node, ast.Attribute) or node in called:
+                continue
+            held_here = run.evaluated.get(node.value)
+            if held_here is not None and isinstance(held_here.value, Module) and held_here.value.site is site:
+                return True  # `dense.features`
+            if site.container and not (node.attr in _OF_DICTS and _is_self(getattr(node.value, "value", node))):
+                held = node.value.value if isinstance(node.value, ast.Subscript) else node.value
+                if isinstance(held, ast.Attribute) and held.attr == site.container and _is_self(held.value):
+                    return True
+    return False
+
+
 def is_part(site: Site) -> bool:
     """Is it made for another module of the same item of a list, which is no Sequential: an RNN's cell?"""
     return site.within is not None and site.within.target != _SEQUENTIAL
@@ -248,4 +270,4 @@ def _reached(run: Execution) -> set[ast.AST]:
     return found
 
 
-__all__ = ["in_method", "optional_asked", "why_not_by_default", "why_not_in_functions"]
+__all__ = ["caller", "in_method", "is_part", "is_read", "optional_asked", "why_not_by_default", "why_not_in_functions"]

@@ -241,7 +241,7 @@ def _unfit(text: ClassText, site: Site) -> str:
         return "it is not only called"
     if site.renders.get("method", "__call__") != "__call__":
         return "it is not only called"
-    if _is_read(text, site):
+    if first_calls.is_read(text.run, site):
         return "something of it is read"
     if text.model.qualname in text.analyser.given_outside.handed:
         return ""  # it is called as the program first calls it
@@ -255,33 +255,6 @@ def _unfit(text: ClassText, site: Site) -> str:
             site.renders[TYPED] = True
             return ""
     return why
-
-
-def _is_read(text: ClassText, site: Site) -> bool:
-    """Are its variables or its attributes read, which a module that is not there yet has none of?"""
-    run = text.run
-    if any(read.site is site for read in run.variable_reads.values()) or any(a.site is site for a in run.applied.values()):
-        return True
-    called = {node.func for node, _, _ in site.calls}
-    for method in text.model.methods().values():
-        for node in method.nodes:
-            if not isinstance(node, ast.Attribute) or node in called:
-                continue
-            held_here = run.evaluated.get(node.value)
-            if held_here is not None and isinstance(held_here.value, Module) and held_here.value.site is site:
-                return True  # `dense.features`
-            if site.container and not (node.attr in _OF_DICTS and _is_self(getattr(node.value, "value", node))):
-                held = node.value.value if isinstance(node.value, ast.Subscript) else node.value
-                if isinstance(held, ast.Attribute) and held.attr == site.container and _is_self(held.value):
-                    return True
-    return False
-
-
-_OF_DICTS = frozenset({"items", "keys", "values"})  # what a dictionary of modules is gone through by
-
-
-def _is_self(node: ast.expr) -> bool:
-    return isinstance(node, ast.Name) and node.id == "self"
 
 
 def _later(text: ClassText, site: Site) -> Parts:
