@@ -31,7 +31,7 @@ from ...linen.outside import handed
 from ...linen.project.forwarded_calls import forwarded
 from ...linen.values import shown_by_shapes
 from ...linen.values.presence import whole_argument
-from ...linen.values.sites import Module, Site, Unmigratable
+from ...linen.values.sites import Site, Unmigratable
 from ...linen.values.values import Array, Int, Tup, Value
 from ...linen.values.wrappers import is_wrapper
 from ...plan import AddedArgument
