@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ...trees import subtree
 from ..lists import list_ends, size_lists
-from ..values import caller_words, mutation
+from ..values import caller_words, drawn_names, mutation
 from ..values.arguments import is_self
 from ..values.dims import Dim
 from ..values.environment import Env
@@ -26,7 +26,7 @@ from ..values.sites import (
 )
 from ..values.unpacking import entry, merged
 from ..values.values import OPAQUE, Array, Const, Int, Led, Real, Shape, ShapeOf, Tup, Unknown, Value
-from . import asked_values
+from . import asked_values, drawn_assignments
 from .stale_names import item_by_item, keep_stale, lose_in_setup
 from .taken_names import is_taken
 
@@ -55,6 +55,7 @@ def assign(run: Execution, statement: ast.stmt, targets: list[ast.expr], value_n
         for t in targets
     )
     copied = False
+    drawn_names.forget(run, names, env)
     if simple and not made and not run.in_setup and names and not any(is_taken(env, n) for n in names):
         keep_stale(run, names, env)
         localized = run.localize_statement(statement, value_node, value, env)
@@ -76,6 +77,7 @@ def assign(run: Execution, statement: ast.stmt, targets: list[ast.expr], value_n
                 value = dataclasses.replace(value, value=renamed)
     elif run.in_setup and names:
         lose_in_setup(run, names, env)
+    drawn = drawn_assignments.assigned(run, statement, value, names if simple and not copied else set(), env)
     run.assigned = dict.fromkeys(targets, value_node)
     read = caller_words.reading(targets, value_node, env)
     for target in targets:
@@ -85,7 +87,7 @@ def assign(run: Execution, statement: ast.stmt, targets: list[ast.expr], value_n
                 env.names[name] = named_after(name, env.names[name].value)
     caller_words.note_local(read, targets, value_node, env)
     for name in names:
-        if copied or run.in_setup:
+        if copied or drawn or run.in_setup:
             env.local.add(name)
         else:
             env.local.discard(name)

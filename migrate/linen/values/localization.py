@@ -6,7 +6,7 @@ import ast
 from typing import Any
 
 from ...trees import children, subtree
-from . import closures, given_shapes, localize, mutation, named_expressions
+from . import closures, drawn_names, given_shapes, localize, mutation, named_expressions
 from .arguments import is_self, substituted
 from .dims import Dim
 from .evaluation import Evaluation
@@ -143,7 +143,7 @@ class Localization(Evaluation):
                 return False  # the constructor's loop has its width under this name
             if env.is_local(node.id):
                 needs.add(node.id)
-                return True
+                return self.drawn.saying or not drawn_names.is_held(self, env, node.id)
             if isinstance(here.value, DtypeOf) and self.asked_dtype is not None:
                 return put(self.asked_dtype.part(node, here.value))
             if self.in_setup and isinstance(here.value, Unknown) and is_of_setup(env):
@@ -186,7 +186,7 @@ class Localization(Evaluation):
                     if self.starting and held is not None and isinstance(held.value, Variable):
                         starts = is_unchanged(self, held.value.site, node, env)
                         return starts and put(SitePart(held.value.site), "[...]")
-            drawn = node in self.first_draws
+            drawn = node in self.first_draws or bool(drawn_names.is_draw(self, node))
             if found is not None and not found.static and not isinstance(node, ast.Lambda) and not drawn:
                 if isinstance(node, ast.Attribute) and node.attr == "shape":
                     base = self.evaluated.get(node.value)
