@@ -203,8 +203,9 @@ def _nothing_known(value: Value) -> bool:
 def _from_field_call(value: Value) -> bool:
     """Is this what calling a field gave? That it is called in turn says that the field makes modules."""
     if isinstance(value, Static):
-        return re.match(r"self\.\w+\(", value.text) is not None
-    return isinstance(value, Unknown) and value.why.startswith("the result of `self.")
+        return re.match(r"self\.\w+\(", value.text) is not None or unknown_callees.by_one_of_fields(value)
+    made = isinstance(value, Unknown) and value.why.startswith("the result of `self.")
+    return made or unknown_callees.by_one_of_fields(value)
 
 
 def _is_super(node: ast.AST) -> bool:

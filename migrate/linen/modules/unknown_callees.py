@@ -206,6 +206,24 @@ def _maker(value: Value) -> ast.expr | None:
     return _parsed(found[1]) if found else None
 
 
+def by_one_of_fields(value: Value) -> bool:
+    """Did one of several fields make it: `(self.wide if i else self.narrow)(4)`?"""
+    maker = _maker(value)
+    return isinstance(maker, ast.IfExp | ast.BoolOp) and any(map(_is_of_self, _sides(maker)))
+
+
+def _sides(node: ast.expr) -> Iterator[ast.expr]:
+    parts = [node.body, node.orelse] if isinstance(node, ast.IfExp) else getattr(node, "values", [])
+    for part in parts:
+        yield from _sides(part)
+    if not parts:
+        yield node
+
+
+def _is_of_self(node: ast.expr) -> bool:
+    return isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self"
+
+
 def _callee(text: str) -> ast.expr | None:
     parsed = _parsed(text)
     return parsed.func if isinstance(parsed, ast.Call) else None
@@ -284,6 +302,7 @@ def is_there(package: Path, name: str) -> bool:
 
 __all__ = [
     "LIBRARIES",
+    "by_one_of_fields",
     "is_copy",
     "is_there",
     "is_used",
