@@ -484,6 +484,20 @@ RULES = (
         how_sure="A call that decides as the first one did has the same modules, parameters and results. Any other raises, "
         "also one that Linen would compute.",
     ),
+    Rule(
+        "NNX188",
+        "factory-taken",
+        "what a factory in a field makes is an assumption",
+        what="`norm: Callable | None = None` and `self.norm()(x)`, of which no code of the project gives the field anything "
+        "and nothing stands in for it. Its name and its call say what it makes: a norm, a convolution or a dense layer. The "
+        "constructor calls it as that layer of NNX is called (`norm(features, rngs=rngs)`, `conv(in_features, features, "
+        "(3, 3), rngs=rngs)`), and unnamed modules have the names that Linen gives that layer. What to do: nothing where "
+        "the field stays empty or is given such a layer; else give the field a default that shows what is meant. "
+        "`--ignore NNX188` leaves such classes Linen.",
+        why="Layers of NNX take their sizes in the constructor, each in its own way.",
+        how_sure="An assumption, stated. Anything that is called otherwise fails where the class is made, and a checkpoint "
+        "with other names is refused by name.",
+    ),
     stays(
         "NNX186",
         "keeps-changing-objects",

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from ...linen.modules import named_factories
 from ...linen.modules.first_updates import updated_at_init
 from ...linen.modules.made_later import NAMED
 from ...linen.modules.made_under_flags import made_under_flags
@@ -27,6 +28,9 @@ def notes(text: ClassText, analyser: Analyser) -> Iterator[tuple[str, str, ast.A
         yield "NNX116", message, node
     for message in agreeing.notes(text):
         yield "NNX117", message, node
+    for field, layer in named_factories.taken(analyser, text.model.qualname):
+        message = f"nothing here gives `{field}` anything: it is taken to make a {layer}, and called as NNX's is"
+        yield named_factories.CODE, message, node
     if text.call_example:
         yield later_sizes.CODE, later_sizes.note_of_handed(text), node
     elif text.later:
