@@ -146,7 +146,9 @@ def _is_rate(analyser: Any, model: ClassModel, field: Field, method: ast.AST) ->
     Such a Dropout takes its rate at the call: `Head(rate=self.rate if train else 0.0)(x)`.
     """
     number = isinstance(field.default, ast.Constant) and type(field.default.value) in (int, float)
-    if not number and not (field.default is None and field.annotation is not None and ast.unparse(field.annotation) == "float"):
+    if not number and not (
+        field.default is None and field.annotation is not None and ast.unparse(field.annotation) == "float"
+    ):
         return False
     source, project = model.source, analyser.classes.project
     for node in subtree(method):
