@@ -46,7 +46,8 @@ from .unknown_callees import is_copy
 def _bound(run: Any, node: ast.expr, found: Abs, env: Any, first: bool = False) -> BoundArg:
     """An argument; `first`: parameters start from it."""
     place = rest_arguments.place_of(node, env)
-    return BoundArg(node, found, run.drawn.first(run, node, place) if first else run.localize(node, place))
+    said = run.drawn.first(run, node, place) if first else run.localize(node, place)
+    return BoundArg(node, found, said, asked=run.localize_asking(node, found, place) if said is None else None)
 
 
 def construct(

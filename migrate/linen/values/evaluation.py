@@ -63,6 +63,7 @@ class Evaluation:
     drawn: DrawnNames
     item_names: set[str]
     starting: bool  # is what a variable starts from being said?
+    asking: set[str] | None = None  # arrays of which the constructor may ask whether they are given
     asked_dtype: AskedDtype | None  # of the initializer that is being said
     apart: int  # how many functions are being followed none of whose code is in the constructor
     path: list[Step]  # the conditions under which the current statement is executed
