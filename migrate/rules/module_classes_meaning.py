@@ -502,13 +502,13 @@ RULES = (
         "NNX189",
         "asked-of-arrays",
         "what a module is made with asks whether the call is given an array; a call that answers otherwise raises",
-        what="`Block(cross=context is not None)(x, context)`: Linen makes the block anew in each call. The constructor makes "
-        "it by the sizes that it is given (`context_features=None`), and the call says what it asks for: "
+        what="`Block(cross=context is not None)(x, context)`: Linen makes the block anew in each call. The constructor "
+        "makes it by the sizes that it is given (`context_features=None`), and the call says what it asks for: "
         "`linen_parity.only_with(self.Block_0, cross=context is not None)(x, context)`, which raises where the two differ. "
         "What to do: nothing where a model is always called with the array, or always without it.",
         why="An nnx.Module has the modules that its constructor made, with their fields.",
-        how_sure="A call that answers as the constructor did has the same modules, parameters and results. Any other raises, "
-        "also one that Linen would compute.",
+        how_sure="A call that answers as the constructor did has the same modules, parameters and results. Any other "
+        "raises, also one that Linen would compute.",
     ),
     stays(
         "NNX186",

@@ -16,6 +16,7 @@ from ...linen.modules.normalize_calls import FeatureShape
 from ...linen.values.presence import NoneAtFirst, OptionalArray, whole_argument
 from ...linen.values.replacing import sayable
 from ...linen.values.sites import (
+    BoundArg,
     Function,
     Localized,
     Site,

@@ -1,4 +1,4 @@
-"""Arguments of modules that ask whether the call is given an array: `Block(cross=context is not None)(x, context)` (NNX189)."""
+"""Arguments of modules that ask whether the call is given an array: `Block(cross=context is not None)` (NNX189)."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ def test_the_constructor_asks_for_the_size(name: str, given: bool) -> None:
 def test_a_call_that_answers_otherwise_raises(name: str, given: bool) -> None:
     _, after = both_sides("asked_presence", NETS)
     new = _made(after, name, given)
-    with pytest.raises(ValueError, match="was made with .* and this call gives it"):
+    with pytest.raises(ValueError, match=r"was made with .* and this call gives it"):
         new(*_arrays(not given))
 
 
