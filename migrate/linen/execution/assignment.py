@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ...trees import subtree
 from ..lists import list_ends, size_lists
-from ..values import caller_words, drawn_names, mutation
+from ..values import caller_words, mutation
 from ..values.arguments import is_self
 from ..values.dims import Dim
 from ..values.environment import Env
@@ -55,7 +55,6 @@ def assign(run: Execution, statement: ast.stmt, targets: list[ast.expr], value_n
         for t in targets
     )
     copied = False
-    drawn_names.forget(run, names, env)
     if simple and not made and not run.in_setup and names and not any(is_taken(env, n) for n in names):
         keep_stale(run, names, env)
         localized = run.localize_statement(statement, value_node, value, env)
@@ -77,7 +76,7 @@ def assign(run: Execution, statement: ast.stmt, targets: list[ast.expr], value_n
                 value = dataclasses.replace(value, value=renamed)
     elif run.in_setup and names:
         lose_in_setup(run, names, env)
-    drawn = drawn_assignments.assigned(run, statement, value, names if simple and not copied else set(), env)
+    drawn = drawn_assignments.assigned(run, statement, value, names, env, simple and not copied)
     run.assigned = dict.fromkeys(targets, value_node)
     read = caller_words.reading(targets, value_node, env)
     for target in targets:

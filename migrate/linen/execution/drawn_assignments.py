@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from ...trees import subtree
-from ..values.drawn_names import is_held, stream_of
-from ..values.sites import Abs, Local, Localized
+from ..modules.made_later import LATER
+from ..values.drawn_names import forget, is_held, parameter, stream_of
+from ..values.sites import Abs, Local, Localized, Site
 from ..values.values import Array, Tup, Unknown
 from .stale_names import keep_stale
 from .taken_names import is_taken
@@ -19,27 +20,40 @@ _STARTING = frozenset({"param", "variable"})
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
-def assigned(run: Any, statement: ast.stmt, value: Abs, names: set[str], env: Any) -> bool:
-    """Follow an assignment of what is drawn; is it one that the constructor can say for first values?"""
+def assigned(run: Any, statement: ast.stmt, value: Abs, names: set[str], env: Any, unsaid: bool) -> bool:
+    """Follow an assignment; is it one of what is drawn, which the constructor says for first values?
+
+    `unsaid`: of names alone, and the constructor does not say it for everything.
+    """
+    followed = unsaid and _follow(run, statement, value, names, env)
+    started = _parameter(run, statement, names, env) if unsaid and not followed else None
+    if env.method is not None:
+        forget(run, names, env)
+        keys = {(env.method.node, name) for name in names}
+        run.drawn.held |= keys if followed else set()
+        run.drawn.parameters.update(dict.fromkeys(keys, started) if started is not None else {})
+    return followed
+
+
+def _follow(run: Any, statement: ast.stmt, value: Abs, names: set[str], env: Any) -> bool:
     method = env.method
     if not names or method is None or env.parent is not None or run.in_setup or run.apart:
         return False
     if not isinstance(statement, ast.Assign) or env.source.parents.get(statement) is not method.node:
         return False
-    if any(is_taken(env, name) for name in names):
-        return False
     inside = list(subtree(statement.value))
-    reads = any(isinstance(n, ast.Name) and is_held(run, env, n.id) for n in inside)
+    reads = any(isinstance(n, ast.Name) and _is_started(run, env, n.id) for n in inside)
     if not (reads or any(map(stream_of, inside))) or not _is_of_arrays(value) or value.flags:
         return False
-    if not _starts_something(method.node, names) or not all(_bound_in_order(method, name) for name in names):
+    if any(is_taken(env, name) for name in names) or not all(_bound_in_order(method, name) for name in names):
+        return False
+    if not _starts_something(method.node, names):
         return False
     keep_stale(run, names, env)
     localized = run.drawn.assignment(run, statement, value, env)
     if localized is None:
         return False
     run.block.steps.append(Local(statement, frozenset(names), localized, env.source))
-    run.drawn.held |= {(method.node, name) for name in names}
     return True
 
 
@@ -50,7 +64,7 @@ def defined(run: Any, node: ast.FunctionDef, env: Any) -> Localized | None:
     if method is None:
         return said
     run.drawn.held.discard((method.node, node.name))
-    reads = any(isinstance(n, ast.Name) and is_held(run, env, n.id) for n in subtree(node))
+    reads = any(isinstance(n, ast.Name) and _is_started(run, env, n.id) for n in subtree(node))
     if said is not None or not reads or env.parent is not None or env.source.parents.get(node) is not method.node:
         return said
     if _starts_something(method.node, {node.name}) and _bound_in_order(method, node.name):
@@ -58,6 +72,24 @@ def defined(run: Any, node: ast.FunctionDef, env: Any) -> Localized | None:
         if said is not None:
             run.drawn.held.add((method.node, node.name))
     return said
+
+
+def _is_started(run: Any, env: Any, name: str) -> bool:
+    return is_held(run, env, name) or parameter(run, env, name) is not None
+
+
+def _parameter(run: Any, statement: ast.stmt, names: set[str], env: Any) -> Site | None:
+    """The parameter that an assignment gives a name: `v = self.param("v", ...)`."""
+    method = env.method
+    if not isinstance(statement, ast.Assign) or method is None or env.parent is not None or run.in_setup or run.apart:
+        return None
+    if len(names) != 1 or not all(isinstance(t, ast.Name) for t in statement.targets):
+        return None
+    site = next((s for s in reversed(run.sites) if s.node is statement.value and s.kind == "param"), None)
+    if site is None or site.several or site.loops or site.scopes or site.holder != "self" or LATER in site.renders:
+        return None
+    own = env.source.parents.get(statement) is method.node and all(_bound_in_order(method, name) for name in names)
+    return site if own else None
 
 
 def _is_of_arrays(value: Abs) -> bool:

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ...trees import subtree
-from .sites import Abs, Localized
+from .sites import Abs, Localized, Site
 
 _CARRY = "carry_init"  # what cells start from at each call
 
@@ -25,6 +25,7 @@ class DrawnNames:
 
     def __init__(self) -> None:
         self.held: set[tuple[ast.AST, str]] = set()  # method, name
+        self.parameters: dict[tuple[ast.AST, str], Site] = {}  # those that hold a parameter, as it was made
         self.saying = False  # is what a parameter starts from being said?
         self.drawing = False  # or an assignment that draws for its sake?
 
@@ -67,6 +68,12 @@ def is_held(run: Any, env: Any, name: str) -> bool:
     return place is not None and place.method is not None and (place.method.node, name) in run.drawn.held
 
 
+def parameter(run: Any, env: Any, name: str) -> Site | None:
+    """The parameter that a name of a compact method holds: others may start from what it starts from."""
+    place = env.place_of(name)
+    return run.drawn.parameters.get((place.method.node, name)) if place is not None and place.method is not None else None
+
+
 def is_draw(run: Any, node: ast.AST) -> str:
     """The stream of a `self.make_rng('params')` that the constructor draws from; "" of anything else."""
     return stream_of(node) if run.drawn.drawing else ""
@@ -89,6 +96,8 @@ def forget(run: Any, names: set[str], env: Any) -> None:
     """The names are given another meaning."""
     if env.method is not None:
         run.drawn.held -= {(env.method.node, name) for name in names}
+        for name in names:
+            run.drawn.parameters.pop((env.method.node, name), None)
 
 
 def drawn_first(node: ast.Call, after: int) -> dict[ast.AST, str]:
@@ -106,5 +115,6 @@ def drawn_by_constructor(run: Any, drawn: Mapping[ast.AST, str], mark: int, stre
 
 
 __all__ = [
-    "DrawnNames", "drawn_by_constructor", "drawn_first", "forget", "is_draw", "is_first_value", "is_held", "stream_of",
+    "DrawnNames", "drawn_by_constructor", "drawn_first", "forget", "is_draw", "is_first_value", "is_held", "parameter",
+    "stream_of",
 ]  # fmt: skip

@@ -159,6 +159,9 @@ class Localization(Evaluation):
             if substitute is not None:
                 needs |= substitute.needs
                 return put(LocalizedPart(substitute))
+            started = drawn_names.parameter(self, env, node.id) if self.drawn.saying else None
+            if started is not None:
+                return put(SitePart(started), "[...]")
             if self.asking is not None and isinstance(here.value, Presence):
                 self.asking.add(here.value.argument)
                 return put(DimPart(_given(here.value)))

@@ -154,3 +154,71 @@ def test_what_the_constructor_cannot_draw_stays_linen(lines: list[str]) -> None:
     text = _text([*lines, "b = self.param('b', lambda *_: r)", "return nn.Dense(self.n)(x) + b"])
     (net,) = migrate_project([SourceFile.parse(Path("net.py"), "net", text)]).classes
     assert str(net.outcome) == "bridged" and "`lambda *_: r`, known only when it is called" in net.reason
+
+
+def test_a_draw_under_a_name_bound_again_is_the_calls_elsewhere() -> None:
+    text = _text([DRAW, "r = jnp.exp(r)", "b = self.param('b', lambda *_: r)", "return Scaled(r)(x) + 0 * b"]) + (
+        "\n\nclass Scaled(nn.Module):\n    scale: jax.Array\n\n    @nn.compact\n    def __call__(self, x):\n"
+        "        return nn.Dense(4)(x) * self.scale\n"
+    )
+    _, after = both_sides("drawn_again", text)
+    new = after.Net(in_features=4, rngs=nnx.Rngs(0))
+    assert (new(jnp.ones((2, 4))) != new(jnp.ones((2, 4)))).all()
+
+
+V = "v = self.param('v', nn.initializers.lecun_normal(), (x.shape[-1], self.n))"
+OF_PARAMETERS = {
+    "its_norm": [V, "g = self.param('g', lambda key: jnp.linalg.norm(v, axis=0))", "return x @ (g * v)"],
+    "a_name_between": [
+        V,
+        "norm = jnp.linalg.norm(v, axis=0)",
+        "g = self.param('g', lambda key, shape: norm.reshape(shape), (self.n,))",
+        "return x @ (g * v / norm)",
+    ],
+    "bound_again": [
+        V,
+        "v = jnp.square(v)",
+        "g = self.param('g', lambda key: jnp.sqrt(v.sum(0)))",
+        "return x @ (g * v)",
+    ],
+    "of_a_loop": [
+        V,
+        "for i in range(2):",
+        "    x = x @ v * self.param(f'g_{i}', lambda key: jnp.linalg.norm(v, axis=0))",
+        "return x",
+    ],
+    "of_a_layer": [V, "return nn.Dense(self.n, bias_init=lambda *_: jnp.linalg.norm(v, axis=0))(x @ v)"],
+    "under_a_field": [
+        V,
+        "if self.learned:",
+        "    x = x * self.param('g', lambda key: jnp.linalg.norm(v, axis=0))",
+        "return x @ v",
+    ],
+}
+
+
+@pytest.mark.parametrize("kind", OF_PARAMETERS)
+def test_parameters_start_from_those_before_them(kind: str) -> None:
+    before, after = both_sides(f"started_{kind}", _text(OF_PARAMETERS[kind]))
+    x = jnp.asarray(np.random.default_rng(0).normal(size=(2, 4)), jnp.float32)
+    linen, new = before.Net(), after.Net(in_features=4, rngs=nnx.Rngs(0))
+    variables = linen.init(jax.random.key(0), x)
+    for made in (variables["params"], compat.to_linen(new)["params"]):
+        others = [leaf for path, leaf in jax.tree.leaves_with_path(made) if leaf.shape == (4,)]
+        assert others
+        for leaf in others:
+            np.testing.assert_allclose(leaf, jnp.linalg.norm(made["v"], axis=0), rtol=1e-6)
+    assert compat.check_equivalence(linen, variables, new, x)
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        [V, "y = x @ v", "g = self.param('g', lambda key: 1 / jnp.std(y, axis=0))", "return y * g"],
+        [V, "if self.learned:", "    v = 2 * v", "g = self.param('g', lambda key: v[0])", "return x @ v * g"],
+        [V, "v += 1", "g = self.param('g', lambda key: v[0])", "return x @ v * g"],
+    ],
+)
+def test_parameters_that_start_from_the_input_stay(lines: list[str]) -> None:
+    (net,) = migrate_project([SourceFile.parse(Path("net.py"), "net", _text(lines))]).classes
+    assert (str(net.outcome), net.code) == ("bridged", "NNX111"), net.reason
