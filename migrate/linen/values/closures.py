@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from ...source import SourceFile
 from ...trees import subtree
 from . import called_in_pass, mutation
+from .arguments import substituted
 from .default_dtypes import with_argument
 from .sites import Abs, DtypePart, InitPart, Localized, LocalizedPart
 from .values import Array, DtypeOf, Int, Real, Unknown
@@ -65,13 +66,30 @@ def evaluated(run: Any, node: ast.AST, bound: frozenset[str], env: Any) -> Abs |
 
 def changes(run: Any, function: ast.Lambda | ast.FunctionDef, env: Any) -> bool:
     """Does what a function reads of its surroundings change before it is called?"""
-    if env.method is None or is_called_here(run.project, env.source, function):
+    if is_called_here(run.project, env.source, function):
+        return False
+    if (env.method is None or env.caller is not None) and _is_of_pass(run, function, env):
+        return True
+    if env.method is None:
         return False
     names = {name for name in free_names(function) if env.get(name) is not None}
     last = None
     if run.model.qualname not in run.analyser.later:  # what is made later is made when the loops are over
         last = called_in_pass.last_use(run.project, env.source, env.method.node, function)
     return changed_after(env.source, env.method.node, function, names, last) is not None
+
+
+def _is_of_pass(run: Any, function: ast.Lambda | ast.FunctionDef, env: Any) -> bool:
+    """Does a function that another one makes read what that was given in one pass of a loop, and may be called behind it?
+
+    def make(scale):                        for i in range(3):
+        return Block(lambda y: scale * y)       x = make(i + 1)(x)
+    """
+    if not run.running_loops or called_in_pass.starts_by_name(run.project, env.source, function):
+        return False
+    held = [name for name in free_names(function) if env.get(name) is not None]
+    said = [substituted(env, name) for name in held]
+    return any(bool(one.needs) if one is not None else env.is_local(name) for one, name in zip(said, held))
 
 
 def free_names(function: ast.Lambda | ast.FunctionDef) -> set[str]:
