@@ -22,7 +22,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ...catalog import layers
-from ...trees import said
+from ...trees import said, subtree
 from ..project.classes import ClassModel
 from ..values.sites import Abs, BoundArg, Factory, Unmigratable
 from . import unknown_callees
@@ -66,8 +66,7 @@ def _kind(model: ClassModel, field: str) -> str | None:
     given = {k.arg for call in calls for k in call.keywords}
     places = {len(call.args) for call in calls}
     if _NORM.search(field) and places == {0}:
-        averages = any(isinstance(n, ast.keyword) and n.arg == "use_running_average" for n in model.nodes)
-        name = "BatchNorm" if averages else "LayerNorm"
+        name = "BatchNorm" if "use_running_average" in given | _given_to_made(model, calls) else "LayerNorm"
     elif _CONV.search(field) and not _OTHER_CONV.search(field) and all(_is_conv(call) for call in calls):
         name = "Conv"
     elif _DENSE.search(field) and places == {1}:
@@ -78,6 +77,16 @@ def _kind(model: ClassModel, field: str) -> str | None:
     assert layer is not None
     known = {p.name for p in layer.parameters} | {"name"}
     return layer.linen if given <= known else None
+
+
+def _given_to_made(model: ClassModel, calls: list[ast.Call]) -> set[str | None]:
+    """The keywords that what these calls make is called with: where it is made, or by the name that it is given."""
+    held: set[str] = set()
+    for node in model.nodes:
+        if isinstance(node, ast.Assign) and any(inner in calls for inner in subtree(node.value)):
+            held |= {ast.unparse(target) for target in node.targets}
+    found = [n for n in model.nodes if isinstance(n, ast.Call) and (n.func in calls or ast.unparse(n.func) in held)]
+    return {k.arg for call in found for k in call.keywords}
 
 
 def _is_conv(call: ast.Call) -> bool:

@@ -203,3 +203,37 @@ def test_fields_that_some_code_may_fill_stay(use: str) -> None:
 def test_what_name_and_call_do_not_say_stays(change: tuple[str, str], to: str) -> None:
     plan, _ = _plan(PATCHES[: PATCHES.index("class Kept")].replace(*change), "Compact")
     assert (str(plan.outcome), plan.code) == ("bridged", to), plan.reason
+
+
+TWO_NORMS = """from typing import Callable, Optional
+from flax import linen as nn
+
+
+class Patches(nn.Module):
+    norm_layer: Optional[Callable] = None
+    bn: Optional[Callable] = None
+    conv_layer: Callable = None
+
+    @nn.compact
+    def __call__(self, x, train: bool = False):
+        x = nn.Dense(4)(x)
+        if self.norm_layer:
+            x = self.norm_layer(name="norm")(x)
+        if self.bn is not None:
+            bn = self.bn(name="bn")
+            x = bn(x, use_running_average=not train)
+        if self.conv_layer is not None:
+            x = self.conv_layer(4, kernel_size=(3,), name="conv")(x)
+        return x
+"""
+
+
+@pytest.mark.parametrize("name", ["norm_layer", "bn", "conv_layer", "nothing"])
+def test_each_field_is_told_by_its_own_calls(name: str) -> None:
+    before, after = both_sides("two_norms", TWO_NORMS)
+    kinds = {"norm_layer": "LayerNorm", "bn": "BatchNorm", "conv_layer": "Conv"}
+    x = jnp.asarray(np.random.default_rng(0).normal(size=(2, 5, 3)), jnp.float32)
+    linen = before.Patches(**{name: getattr(nn, kinds[name])} if name in kinds else {})
+    given = {name: getattr(nnx, kinds[name])} if name in kinds else {}
+    new = after.Patches(**given, in_features=3, rngs=nnx.Rngs(0))
+    assert compat.check_equivalence(linen, linen.init(jax.random.key(0), x), new, x)
