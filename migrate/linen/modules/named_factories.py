@@ -115,11 +115,26 @@ def _is_free(analyser: Any, model: ClassModel, name: str) -> bool:
         return not unknown_callees.is_said(project, model.name)
     if not none or unknown_callees.is_said(project, model.name):
         return False
-    return all(_leaves_out(call, model, name) for call in _uses(project, model))
+    uses = list(_uses(project, model))
+    return all(_leaves_out(call, model, name) or _is_left_out(analyser, use, model, name) for use, call in uses)
 
 
-def _uses(project: Any, model: ClassModel) -> Iterator[ast.Call | None]:
-    """The calls that construct the class; None where it is named in another way, by which it may be given anything."""
+def _is_left_out(analyser: Any, use: ast.expr, model: ClassModel, name: str) -> bool:
+    """Is the class the default of another class's field, and gives none of what makes it from there the field anything?
+
+    embed_layer: Callable = PatchEmbed
+    """
+    holders = [m for m in analyser.classes if any(f.default is use for f in m.own_fields)]
+    runs = [analyser.done.get(m.qualname) for m in analyser.classes]
+    if not holders or any(isinstance(analyser.done.get(h.qualname), Unmigratable | None) for h in holders):
+        return False
+    made = [s for run in runs for site in getattr(run, "sites", ()) for s in (site, *site.alternatives)]
+    made = [site for site in made if site.target == model.qualname]
+    return all(name not in site.bound and "**" not in site.renders for site in made)
+
+
+def _uses(project: Any, model: ClassModel) -> Iterator[tuple[ast.expr, ast.Call | None]]:
+    """Where the class is named, with the call that constructs it; None where it may be given anything from there."""
     for source in project.files.values():
         if model.name not in source.words:
             continue
@@ -130,7 +145,7 @@ def _uses(project: Any, model: ClassModel) -> Iterator[ast.Call | None]:
                 if project.qualname(source, node) != model.qualname or model.node in source.ancestors(node):
                     continue
                 call = source.parents.get(node)
-                yield call if isinstance(call, ast.Call) and call.func is node else None
+                yield node, call if isinstance(call, ast.Call) and call.func is node else None
 
 
 def _leaves_out(call: ast.Call | None, model: ClassModel, name: str) -> bool:

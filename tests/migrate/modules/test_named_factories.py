@@ -237,3 +237,36 @@ def test_each_field_is_told_by_its_own_calls(name: str) -> None:
     given = {name: getattr(nnx, kinds[name])} if name in kinds else {}
     new = after.Patches(**given, in_features=3, rngs=nnx.Rngs(0))
     assert compat.check_equivalence(linen, linen.init(jax.random.key(0), x), new, x)
+
+
+BY_DEFAULT = """from typing import Any, Callable, Optional
+from flax import linen as nn
+
+
+class Patches(nn.Module):
+    width: int = 4
+    norm_layer: Optional[Callable] = None
+
+    @nn.compact
+    def __call__(self, x):
+        x = nn.Dense(self.width)(x)
+        return self.norm_layer()(x) if self.norm_layer else x
+
+
+class Net(nn.Module):
+    norm: Any
+    embed_layer: Any = Patches
+
+    @nn.compact
+    def __call__(self, x):
+        return nn.Dense(2)(self.embed_layer(width=6{more})(x))
+"""
+
+
+def test_a_class_that_another_makes_by_default() -> None:
+    before, after = both_sides("patches_by_default", BY_DEFAULT.format(more=""))
+    x = jnp.asarray(np.random.default_rng(0).normal(size=(2, 3)), jnp.float32)
+    linen, new = before.Net(None), after.Net(None, in_features=3, rngs=nnx.Rngs(0))
+    assert compat.check_equivalence(linen, linen.init(jax.random.key(0), x), new, x)
+    plan, _ = _plan(BY_DEFAULT.format(more=", norm_layer=self.norm"), "Patches")
+    assert (str(plan.outcome), plan.code) == ("bridged", "NNX138"), plan.reason
