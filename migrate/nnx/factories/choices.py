@@ -14,6 +14,7 @@ from ...linen.values.sites import Factory, PartialLift, Site, Unmigratable
 from ...source import SourceFile
 from ...trees import subtree
 from ..classes import call_write
+from ..setup import carried
 from ..text.text_parts import MethodEdit, own_words
 
 if TYPE_CHECKING:
@@ -47,7 +48,11 @@ def write(writer: ClassWriter, site: Site, *, by_base: bool = False) -> None:
         for one in built:
             writer.name_pass(one)
         made = combined(source, built, {s: writer.text.built[s][0].expression for s in built}, otherwise="None")
-        writer.put(site.node, *made, source=source)
+        sizes = _carried(writer, group, built)
+        if sizes:
+            carried.write(writer, built[0], sizes, made)
+        else:
+            writer.put(site.node, *made, source=source)
     else:
         named = {s: writer.text.reference(s) if s in built else ("None",) for s in group}
         writer.put(site.node, *combined(source, group, named), source=source)
@@ -79,6 +84,15 @@ def write(writer: ClassWriter, site: Site, *, by_base: bool = False) -> None:
     put = {part for e in writer.edits if e.source is source for part in e.parts if isinstance(part, str)}
     for test in {test for one in group for test, _ in one.choice if own_words(source, test) in put}:
         writer.asked |= {n.attr for n in subtree(test) if isinstance(n, ast.Attribute)}
+
+
+def _carried(writer: ClassWriter, group: Sequence[Site], built: Sequence[Site]) -> carried.Carried:
+    """The sizes that follow from one item of a list of such modules to the next, whichever of its kinds an item is."""
+    found = [tuple(writer.run.carried.get(one, ())) for one in built]
+    if any(sizes != found[0] for sizes in found) or (found[0] and len(built) < len(group)):
+        reason = "input sizes that change along a list of modules of several kinds cannot be followed"
+        raise Unmigratable("NNX114", reason, built[0].node)
+    return found[0]
 
 
 def _stack_functions(writer: ClassWriter, built: Sequence[Site]) -> None:

@@ -153,3 +153,27 @@ def test_fields_that_hold_several_kinds_stay_linen(body: str) -> None:
 def test_fields_of_which_nothing_is_known_stay_linen(body: str) -> None:
     plan = _net(_text(BODIES[body], "*kind", "**kind"))
     assert (str(plan.outcome), plan.code) == ("bridged", "NNX138"), plan.reason
+
+
+LIFTED = """from typing import Any
+from flax import linen as nn
+
+
+class Net(nn.Module):
+    one: Any = nn.Dense
+    two: Any = nn.Dense
+    remat: bool = False
+
+    @nn.compact
+    def __call__(self, x):
+        layer = nn.remat(self.one) if self.remat else self.two
+        return layer(4)(x)
+"""
+
+
+@pytest.mark.parametrize("remat", [True, False])
+def test_one_field_under_remat_or_another(remat: bool) -> None:
+    before, after = both_sides("fields_under_remat", LIFTED)
+    x = jnp.asarray(np.random.default_rng(0).normal(size=(2, 3)), jnp.float32)
+    linen, new = before.Net(remat=remat), after.Net(remat=remat, in_features=3, rngs=nnx.Rngs(0))
+    assert compat.check_equivalence(linen, linen.init(jax.random.key(0), x), new, x)
