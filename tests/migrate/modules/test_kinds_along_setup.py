@@ -53,7 +53,8 @@ SETUPS = {
     "under_a_name": "kind = Deep if self.deep else Plain\nlayers = []\nfor i in range(3):\n    layers.append(kind(4 + i))\n"
     "self.layers = layers",
     "of_a_table": f"{TABLE}self.layers = [table[kind](5) for kind in self.kinds]",
-    "of_a_table_in_a_loop": f"{TABLE}layers = []\nfor kind in self.kinds:\n    layers.append(table[kind](5))\nself.layers = layers",
+    "of_a_table_in_a_loop": f"{TABLE}layers = []\nfor kind in self.kinds:\n    layers.append(table[kind](5))\n"
+    "self.layers = layers",
     "of_a_table_by_a_field": f"{TABLE}self.layers = [table[self.kinds[0]](4 + i) for i in range(3)]",
 }
 
