@@ -34,7 +34,7 @@ _NO_QUESTION = (
 
 @frozen(eq=False)
 class Here:
-    """A place in a compact method: what its names hold there, and the loops around it."""
+    """A place in a method: what its names hold there, and the loops around it."""
 
     names: Mapping[str, Abs | None]
     loops: tuple[ast.AST, ...]
@@ -84,9 +84,11 @@ def chosen(run: Any, test: ast.expr, localized: Localized | None, text: str, the
 
 
 def place_of(run: Any, test: ast.expr, localized: Localized | None, env: Any) -> Here | None:
-    """The place of a compact method whose names a condition asks for: `kind == "conv"` in a loop over kinds."""
-    if localized is None or run.in_setup or run.apart or not caller_words.in_method(env):
+    """The place of a method whose names a condition asks for: `kind == "conv"` in a loop over kinds."""
+    if localized is None or run.apart or not caller_words.in_method(env):
         return None
+    if run.in_setup and not isinstance(env.source.parents.get(test), ast.IfExp):
+        return None  # a statement may leave the name what an earlier pass of a loop has given it
     if any(isinstance(n, _NO_QUESTION) for n in subtree(test)):
         return None
     names = {n.id for n in subtree(test) if isinstance(n, ast.Name) and n.id != "self"}

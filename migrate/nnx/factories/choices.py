@@ -79,11 +79,22 @@ def write(writer: ClassWriter, site: Site, *, by_base: bool = False) -> None:
                 said[one] = _with_insert(writer, one, span, added[0])
             else:
                 said[one] = _direct(writer, one, here[0].parts) if here else _as_it_stands(writer, one, span)
+        if site.in_setup and any(parts != said[group[0]] for parts in said.values()) and _is_of_setup(source, group):
+            reason = "one of several modules is called in a way that differs between them, by what setup alone knows"
+            raise Unmigratable("NNX132", reason, site.node)
         writer.put(span, *combined(source, group, said), source=source)
     _lines_before(writer, edits, calls)
     put = {part for e in writer.edits if e.source is source for part in e.parts if isinstance(part, str)}
     for test in {test for one in group for test, _ in one.choice if own_words(source, test) in put}:
         writer.asked |= {n.attr for n in subtree(test) if isinstance(n, ast.Attribute)}
+
+
+def _is_of_setup(source: SourceFile, group: Sequence[Site]) -> bool:
+    """Does the condition that chooses ask for a name of setup's own, as the counter of its loop?"""
+    asked = {n.id for one in group for test, _ in one.choice for n in subtree(test) if isinstance(n, ast.Name)}
+    setup = source.function_of(group[0].node)
+    stored = {n.id for n in subtree(setup) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)} if setup else set()
+    return not asked.isdisjoint(stored)
 
 
 def _carried(writer: ClassWriter, group: Sequence[Site], built: Sequence[Site]) -> carried.Carried:
