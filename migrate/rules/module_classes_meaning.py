@@ -484,6 +484,32 @@ RULES = (
         how_sure="A call that decides as the first one did has the same modules, parameters and results. Any other raises, "
         "also one that Linen would compute.",
     ),
+    Rule(
+        "NNX188",
+        "factory-taken",
+        "what a factory in a field makes is an assumption",
+        what="`norm: Callable | None = None` and `self.norm()(x)`, of which no code of the project gives the field anything "
+        "and nothing stands in for it. Its name and its call say what it makes: a norm, a convolution or a dense layer. The "
+        "constructor calls it as that layer of NNX is called (`norm(features, rngs=rngs)`, `conv(in_features, features, "
+        "(3, 3), rngs=rngs)`), and unnamed modules have the names that Linen gives that layer. What to do: nothing where "
+        "the field stays empty or is given such a layer; else give the field a default that shows what is meant. "
+        "`--ignore NNX188` leaves such classes Linen.",
+        why="Layers of NNX take their sizes in the constructor, each in its own way.",
+        how_sure="An assumption, stated. Anything that is called otherwise fails where the class is made, and a checkpoint "
+        "with other names is refused by name.",
+    ),
+    Rule(
+        "NNX189",
+        "asked-of-arrays",
+        "what a module is made with asks whether the call is given an array; a call that answers otherwise raises",
+        what="`Block(cross=context is not None)(x, context)`: Linen makes the block anew in each call. The constructor "
+        "makes it by the sizes that it is given (`context_features=None`), and the call says what it asks for: "
+        "`linen_parity.only_with(self.Block_0, cross=context is not None)(x, context)`, which raises where the two differ. "
+        "What to do: nothing where a model is always called with the array, or always without it.",
+        why="An nnx.Module has the modules that its constructor made, with their fields.",
+        how_sure="A call that answers as the constructor did has the same modules, parameters and results. Any other "
+        "raises, also one that Linen would compute.",
+    ),
     stays(
         "NNX186",
         "keeps-changing-objects",

@@ -26,7 +26,7 @@ from ..values.sites import (
 )
 from ..values.unpacking import entry, merged
 from ..values.values import OPAQUE, Array, Const, Int, Led, Real, Shape, ShapeOf, Tup, Unknown, Value
-from . import asked_values, taken_items
+from . import asked_values, drawn_assignments, taken_items
 from .stale_names import item_by_item, keep_stale, lose_in_setup
 from .taken_names import is_taken
 
@@ -80,6 +80,7 @@ def assign(run: Execution, statement: ast.stmt, targets: list[ast.expr], value_n
     elif run.in_setup and names:
         lose_in_setup(run, names, env)
         value = lost or _said_once(statement, names, value)
+    drawn = drawn_assignments.assigned(run, statement, value, names, env, simple and not copied and lost is None)
     run.assigned = dict.fromkeys(targets, value_node)
     read = caller_words.reading(targets, value_node, env)
     for target in targets:
@@ -89,7 +90,7 @@ def assign(run: Execution, statement: ast.stmt, targets: list[ast.expr], value_n
                 env.names[name] = named_after(name, env.names[name].value)
     caller_words.note_local(read, targets, value_node, env)
     for name in names:
-        if copied or run.in_setup:
+        if copied or drawn or run.in_setup:
             env.local.add(name)
         else:
             env.local.discard(name)

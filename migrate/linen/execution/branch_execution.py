@@ -53,7 +53,16 @@ from ..values.sites import (
     steps_of,
 )
 from ..values.values import OPAQUE, Array, Const, Int, Lead, Shape, Tup, Unknown, Value, size_stem
-from . import correlated, early_returns, equal_sizes, joined_branches, nested_conditions, side_ranks, stand_ins
+from . import (
+    correlated,
+    early_returns,
+    equal_sizes,
+    joined_branches,
+    left_by_passes,
+    nested_conditions,
+    side_ranks,
+    stand_ins,
+)
 from .function_choices import FunctionChoice, chosen_function
 
 if TYPE_CHECKING:
@@ -353,6 +362,9 @@ def _choose(
         fallback_factories.note(run, node.test, left.value, right.value, env)
         made = any(isinstance(side.value, Factory | FactoryChoice) for side in (left, right))
         if made and _is_factory(left.value) and _is_factory(right.value):
+            if left_by_passes.may_be(env.source, node, name):
+                reason = f"`{name}` is one of several kinds of modules, or what an earlier pass of the loop had"
+                raise Unmigratable("NNX132", reason, node)
             value = chosen(run, node.test, localized, text, left.value, right.value, asked_in)
             env.names[name] = dataclasses.replace(bound, value=value, static=left.static and right.static)
             continue

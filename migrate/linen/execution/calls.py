@@ -204,7 +204,8 @@ def _from_field_call(run: Any, value: Value) -> bool:
     """Is this what calling a field gave? That it is called in turn says that the field makes modules."""
     said = value.text if isinstance(value, Static) else value.why if isinstance(value, Unknown) else ""
     field = re.match(r"self\.(\w+)\(" if isinstance(value, Static) else r"the result of `self\.(\w*)", said)
-    return field is not None and not unknown_callees.gives_activation(run, field[1])
+    made = field is not None and not unknown_callees.gives_activation(run, field[1])
+    return made or unknown_callees.by_one_of_fields(value)
 
 
 def _is_super(node: ast.AST) -> bool:

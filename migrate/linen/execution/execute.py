@@ -24,7 +24,7 @@ from ..modules.module_calls import INITIAL_CARRY
 from ..modules.normalize_calls import Normalized
 from ..modules.variable_reads import VariableRead
 from ..project.classes import ClassModel, Field, Method
-from ..values import jumps, mutation
+from ..values import drawn_names, jumps, mutation
 from ..values.dims import Dim
 from ..values.environment import Env, Returned
 from ..values.merging import dependencies_of, map_dims, merge, merge_returned
@@ -52,6 +52,7 @@ from . import (
     assignment,
     branch_execution,
     changed_arguments,
+    drawn_assignments,
     early_returns,
     entry_arguments,
     given_objects,
@@ -143,7 +144,7 @@ class Execution(LoopExecution):
         self.cut_short: set[ast.AST] = set()  # functions that call themselves more often than is followed
         self.trial = 0
         self.unsteady: dict[str, ast.AST] = {}  # names of objects that all passes of a loop change, and the loop
-        self.starting = False  # is what a variable starts from being said?
+        self.starting, self.drawn = False, drawn_names.DrawnNames()  # is what a variable starts from being said?
         self.asked_dtype = None
         self.uncalled: list[ast.stmt] = []  # what makes submodules that nothing calls
         self.apart = 0  # how many functions are being followed none of whose code is in the constructor
@@ -152,8 +153,7 @@ class Execution(LoopExecution):
         self.ranks: dict[str, int] = dict(analyser.ranks.get(model.qualname, {}))
         self.changed_arguments: set[str] = set(analyser.changed_arguments.get(model.qualname, ()))
         self.sized_arguments: dict[str, list[Dim]] = {}
-        self.path, self.sized = [], []
-        self.facts: list[Step] = []  # what else holds there: parts of conditions on the call
+        self.path, self.sized, self.facts = [], [], []  # facts: what else holds there, parts of conditions on the call
         self.running_loops: list[ast.AST] = []
         self.loop_depths: list[int] = []
         self.passes: list[Pass] = []  # of loops, as they are followed on trial
@@ -511,7 +511,7 @@ class Execution(LoopExecution):
         if self.in_setup:
             env.local.add(node.name)
         elif plain and not env.is_taken(node.name) and (closed or self._reads_sizes_only(node, env)):
-            localized = self.localize_function(node, env)
+            localized = drawn_assignments.defined(self, node, env)
             if localized is not None:
                 self.block.steps.append(Local(node, frozenset({node.name}), localized, env.source))
                 env.local.add(node.name)

@@ -121,7 +121,8 @@ def movable(analyser: Any, model: ClassModel, name: str, beside: Collection[str]
         return False
     if (model.qualname, name) in analyser.read_off or (_is_handed_out(model) and name in analyser.loaded):
         return False
-    flag = isinstance(field.default, ast.Constant) and isinstance(field.default.value, bool)
+    rate = beside is None and _is_rate(analyser, model, field, method.node)
+    flag = rate or (isinstance(field.default, ast.Constant) and isinstance(field.default.value, bool))
     if not (flag if beside is None else field.default is not None) and not _may_have_default(model, field, beside):
         return False
     arguments = method.node.args
@@ -134,16 +135,38 @@ def movable(analyser: Any, model: ClassModel, name: str, beside: Collection[str]
     again = any(isinstance(n, ast.Call) and (_is_self(n.func) or _calls_again(n.func)) for n in model.nodes)
     reads = all(n in inside and isinstance(n.ctx, ast.Load) for n in own)
     compared = [n for node in inside if isinstance(node, ast.Compare) for n in (node.left, *node.comparators)]
-    if beside is None and any(n in compared for n in own):
+    if beside is None and not rate and any(n in compared for n in own):
         return False  # `self.train is None` tells apart what a truth test does not
     return bool(own) and reads and name not in called and not asked and not again
+
+
+def _is_rate(analyser: Any, model: ClassModel, field: Field, method: ast.AST) -> bool:
+    """Is it a number that the call gives a Dropout, or a class of the project that may do so?
+
+    Such a Dropout takes its rate at the call: `Head(rate=self.rate if train else 0.0)(x)`.
+    """
+    number = isinstance(field.default, ast.Constant) and type(field.default.value) in (int, float)
+    if not number and not (
+        field.default is None and field.annotation is not None and ast.unparse(field.annotation) == "float"
+    ):
+        return False
+    source, project = model.source, analyser.classes.project
+    for node in subtree(method):
+        if not (isinstance(node, ast.Attribute) and node.attr == field.name and _is_self(node.value)):
+            continue
+        call = source.parents.get(node)
+        call = source.parents.get(call) if isinstance(call, ast.keyword) else call
+        made = project.qualname(source, call.func) if isinstance(call, ast.Call) and node is not call.func else None
+        if made == _DROPOUT or analyser.classes.get(made) is not None:
+            return True
+    return False
 
 
 def _may_have_default(model: ClassModel, field: Field, beside: Collection[str] | None) -> bool:
     """Is it a `train: bool` without a default, or an array, and no such field behind it that stays?"""
     annotation = ast.unparse(field.annotation) if field.annotation is not None else ""
     behind = [f for f in model.own_fields[model.own_fields.index(field) + 1 :] if f.name not in (beside or ())]
-    own = field.default is None and field.factory is None and (annotation == "bool" or beside is not None)
+    own = field.default is None and field.factory is None and (annotation in ("bool", "float") or beside is not None)
     return own and all(f.default is not None or f.factory is not None or f.kw_only for f in behind)
 
 

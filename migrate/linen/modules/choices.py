@@ -11,7 +11,7 @@ import copy
 import dataclasses
 import itertools
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from ...frozen import frozen
@@ -34,7 +34,7 @@ _NO_QUESTION = (
 
 @frozen(eq=False)
 class Here:
-    """A place in a compact method: what its names hold there, and the loops around it."""
+    """A place in a method: what its names hold there, and the loops around it."""
 
     names: Mapping[str, Abs | None]
     loops: tuple[ast.AST, ...]
@@ -72,7 +72,7 @@ def chosen(run: Any, test: ast.expr, localized: Localized | None, text: str, the
     options = (then, orelse)
     if not all(isinstance(o, Factory | FactoryChoice | MakesNothing) for o in options) or (localized is None and not text):
         return Several(options)
-    if all(isinstance(o, Factory) and o.field for o in options) and not _of_one_field(then, orelse):
+    if all(isinstance(o, Factory) and o.field for o in options) and not _of_one_field(then, orelse) and _of_kinds(options):
         return Several(options)
     said = said_where_made(run, test, localized, text, env)
     here = place_of(run, test, localized, env) if said is None else None
@@ -84,9 +84,11 @@ def chosen(run: Any, test: ast.expr, localized: Localized | None, text: str, the
 
 
 def place_of(run: Any, test: ast.expr, localized: Localized | None, env: Any) -> Here | None:
-    """The place of a compact method whose names a condition asks for: `kind == "conv"` in a loop over kinds."""
-    if localized is None or run.in_setup or run.apart or not caller_words.in_method(env):
+    """The place of a method whose names a condition asks for: `kind == "conv"` in a loop over kinds."""
+    if localized is None or run.apart or not caller_words.in_method(env):
         return None
+    if run.in_setup and not isinstance(env.source.parents.get(test), ast.IfExp):
+        return None  # a statement may leave the name what an earlier pass of a loop has given it
     if any(isinstance(n, _NO_QUESTION) for n in subtree(test)):
         return None
     names = {n.id for n in subtree(test) if isinstance(n, ast.Name) and n.id != "self"}
@@ -123,6 +125,11 @@ def _of_one_field(a: Value, b: Value) -> bool:
     """`nn.remat(self.block) if self.remat else self.block`"""
     pair = [o for o in (a, b) if isinstance(o, Factory) and o.field and not o.alternatives]
     return len(pair) == 2 and pair[0].field == pair[1].field and abs(len(pair[0].lifted) - len(pair[1].lifted)) == 1
+
+
+def _of_kinds(options: Iterable[Value]) -> bool:
+    """Does a field hold one of several kinds, of which not each has the names and arguments of the others?"""
+    return any(isinstance(o, Factory) and o.alternatives for o in options)
 
 
 def words_of_class(run: Any, test: ast.expr, env: Any) -> tuple[ast.expr, SourceFile | None] | None:

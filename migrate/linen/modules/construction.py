@@ -14,7 +14,7 @@ from ..lifted.higher_order import run_functions
 from ..lifted.lifting import LIFTED, WHOLE, label_of, options_of, partial_lift
 from ..lists.loop_names import means_the_same
 from ..project import own_name
-from ..values import caller_words, rest_arguments
+from ..values import caller_words, drawn_names, rest_arguments
 from ..values.arguments import Arguments, arguments_of
 from ..values.nothing_made import MakesNothing
 from ..values.sites import (
@@ -43,8 +43,11 @@ from .passed import check_passing, check_stacked, check_wrapping
 from .unknown_callees import is_copy
 
 
-def _bound(run: Any, node: ast.expr, found: Abs, env: Any) -> BoundArg:
-    return BoundArg(node, found, run.localize(node, rest_arguments.place_of(node, env)))
+def _bound(run: Any, node: ast.expr, found: Abs, env: Any, first: bool = False) -> BoundArg:
+    """An argument; `first`: parameters start from it."""
+    place = rest_arguments.place_of(node, env)
+    said = run.drawn.first(run, node, place) if first else run.localize(node, place)
+    return BoundArg(node, found, said, asked=run.localize_asking(node, found, place) if said is None else None)
 
 
 def construct(
@@ -150,7 +153,8 @@ def _site(run: Any, factory: Factory, node: ast.Call, arguments: Arguments, env:
     for parameter, argument in zip(order, positional):
         bound[parameter] = argument
     for key, (value_node, value) in keywords.items():
-        bound[key] = _bound(run, value_node, value, env)
+        first = project_class is None and drawn_names.is_first_value(factory.target, key)
+        bound[key] = _bound(run, value_node, value, env, first)
     if own_name.is_asked(project_class):  # where Linen counts, the name is not yet known
         unknown = BoundArg(None, Abs(Unknown("the name that Linen gives it")), None, given=False)
         bound[own_name.NAME] = _bound(run, *name, env) if name is not None else unknown

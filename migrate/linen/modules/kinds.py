@@ -20,6 +20,8 @@ class Kinds:
         self._table: dict[str, dict[str, list[Factory]]] = {}
         self._mentions: dict[tuple[str, str], dict[ast.AST, Factory]] = {}  # every place, kinds that are known included
         self.version = 0  # counts what was learnt
+        self.never_named: set[str] = set()  # classes whose fields are not to be taken so
+        self.named: dict[tuple[str, str], str] = {}  # class, field → the layer that its name says, see `named_factories`
         self._dropped: set[tuple[int, str]] = set()  # origins (nodes) and the kinds of them that do not fit
 
     def learn(self, target: str, arguments: Mapping[str, BoundArg]) -> bool:

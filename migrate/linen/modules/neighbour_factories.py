@@ -10,7 +10,6 @@ project. One that asks for other sizes fails when the class is made.
 
 from __future__ import annotations
 
-import ast
 from typing import Any
 
 from ..project.classes import ClassModel
@@ -40,25 +39,8 @@ def _is_alone(analyser: Any, model: ClassModel, field: str) -> bool:
     own = next((f for f in model.fields() if f.name == field), None)
     if own is None or own.default is not None or model.qualname in project.made_by_configurations:
         return False
-    name = model.qualname.rpartition(".")[2]
-    return not (
-        analyser.classes.derived(model) or unknown_callees.is_used(project, model.qualname) or _is_said(project, name)
-    )
-
-
-def _is_said(project: Any, name: str) -> bool:
-    """Says a text the name of a class, other than among what a file exports?"""
-    return any(
-        isinstance(node, ast.Constant) and node.value == name and not _is_export(source.statement_of(node))
-        for source in project.files.values()
-        if name in source.words
-        for node in source.by_kind.get(ast.Constant, ())
-    )
-
-
-def _is_export(statement: ast.stmt) -> bool:
-    targets = statement.targets if isinstance(statement, ast.Assign) else [getattr(statement, "target", None)]
-    return any(isinstance(target, ast.Name) and target.id == "__all__" for target in targets)
+    used = unknown_callees.is_used(project, model.qualname) or unknown_callees.is_said(project, model.name)
+    return not (used or analyser.classes.derived(model))
 
 
 def _given_beside(analyser: Any, model: ClassModel, field: str) -> list[Factory]:

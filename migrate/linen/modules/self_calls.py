@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ast
+import functools
 import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ...frozen import frozen
-from ...trees import of_kind, subtree
+from ...trees import of_kind
 from ..lifted.lifting import variable_axis
 from ..project.classes import Field, Method
 from ..shapes import shapes
@@ -17,6 +18,7 @@ from ..values.apart import run_apart
 from ..values.arguments import arguments_of, defaults_of, function_env, parameters_of
 from ..values.bundles import Bundle
 from ..values.default_dtypes import with_argument
+from ..values.drawn_names import drawn_by_constructor, drawn_first
 from ..values.merging import ArrayOrModule, on_this_side
 from ..values.presence import Step
 from ..values.sites import Abs, DtypePart, Function, Localized, Make, NameSpec, Site, Static, Table, Unmigratable, Variable
@@ -49,6 +51,9 @@ def _literal_name(run: Any, node: ast.Call, position: int, keyword: str, env: An
 def self_param(run: Any, node: ast.Call, env: Any) -> Abs:
     """`self.param(name, init, ...)`: a parameter is made here."""
     name_node, name = _literal_name(run, node, 0, "name", env)
+    drawn = drawn_first(node, 2) if not run.in_setup else {}
+    run.first_draws |= drawn
+    mark, streams = len(run.sites), set(run.used_streams)
     arguments = arguments_of(run, node, env)
     rest = [(n, a) for n, a in arguments.positional[1:]]
     keywords = {k: (n, a) for k, n, a in arguments.keywords if k not in ("name", "unbox", "module")}
@@ -64,7 +69,7 @@ def self_param(run: Any, node: ast.Call, env: Any) -> Abs:
     localized: list[Localized] = []
     late = made_later.is_one_of_family(run, site, node, env)
     for argument_node, given in [init, *rest[1:]] if not late else ():
-        said = run.localize(argument_node, env) or _dtype_argument(run, site, argument_node, given, env)
+        said = run.drawn.first(run, argument_node, env) or _dtype_argument(run, site, argument_node, given, env)
         if said is None and made_later.is_one(run, site, node, env):
             localized = []
             break
@@ -76,7 +81,7 @@ def self_param(run: Any, node: ast.Call, env: Any) -> Abs:
             )
         localized.append(said)
     for key, (argument_node, value) in keywords.items() if LATER not in site.renders else ():
-        said = run.localize(argument_node, env) or _dtype_argument(run, site, argument_node, value, env)
+        said = run.drawn.first(run, argument_node, env) or _dtype_argument(run, site, argument_node, value, env)
         if said is None and key == "axes" and run.given:
             continue  # it is executed for what it gives, with what one construction says, and nothing of it is written
         if said is None and made_later.is_one(run, site, node, env):
@@ -107,6 +112,7 @@ def self_param(run: Any, node: ast.Call, env: Any) -> Abs:
         site.shape = Array(Shape.unknown())  # `def rows(key, width)`: what it makes of the number is not known
     site.shape = own_shapes.taken_apart(site, site.shape)
     site.several |= (node, SEVERAL) in run.analyser.shared_readings
+    drawn_by_constructor(run, drawn if LATER not in site.renders else {}, mark, streams)
     site.origin = len(run.sites)
     run.sites.append(site)
     if NAMED in site.renders:  # whose name the constructor does not know: the call on shapes makes it
@@ -229,7 +235,7 @@ def _self_variable(run: Any, node: ast.Call, env: Any) -> Abs:
     collection = settled(run, collection)
     if not isinstance(collection.value, Const):
         raise Unmigratable("NNX143", "the collection of a variable is not a constant", node)
-    drawn = _drawn_first(node)
+    drawn = drawn_first(node, 2)
     run.first_draws |= drawn
     mark, streams = len(run.sites), set(run.used_streams)
     arguments = arguments_of(run, node, env)
@@ -249,7 +255,8 @@ def _self_variable(run: Any, node: ast.Call, env: Any) -> Abs:
     said_first = [*((None, n) for n, _ in rest), *((k, n) for k, (n, _) in options.items())]
     for key, argument_node in said_first if not late else ():
         run.starting = True
-        said = run.localize(argument_node, env) if not site.lazy else None
+        say = run.localize if site.target == "cache" else functools.partial(run.drawn.first, run)
+        said = say(argument_node, env) if not site.lazy else None
         run.starting = False
         if said is None and (site.lazy or site.target == "cache"):
             site.lazy = True
@@ -286,9 +293,7 @@ def _self_variable(run: Any, node: ast.Call, env: Any) -> Abs:
         site.several |= not (isinstance(made_by, Global) and made_by.name.startswith(("jax.", "numpy.")))
     if rest and not site.lazy:
         site.several |= _may_make_several(rest[0][1].value, rest[-1][1].value if len(rest) > 1 else None)
-    if drawn and not site.lazy:  # the constructor draws these, and no call does
-        run.sites[mark:] = [s for s in run.sites[mark:] if s.node not in drawn]
-        run.used_streams = streams
+    drawn_by_constructor(run, drawn if not site.lazy else {}, mark, streams)
     if site.lazy and (run.in_setup or site.loops or site.name is None or site.name.constant is None):
         raise Unmigratable("NNX112", f"the variable `{_shown(name)}` is made when called, in a loop or in setup", node)
     site.several |= (node, SEVERAL) in run.analyser.shared_readings
@@ -297,26 +302,6 @@ def _self_variable(run: Any, node: ast.Call, env: Any) -> Abs:
     if not run.in_setup and not site.lazy:
         run.block.steps.append(Make(site))
     return Abs(Variable(site), False)
-
-
-def _drawn_first(node: ast.Call) -> dict[ast.AST, str]:
-    """The random keys that a variable's first value takes, in a lambda or as an argument, each with its stream."""
-    places = [call for n in subtree(node) if isinstance(n, ast.Lambda) for call in subtree(n.body)]
-    streams = {call: _stream_of(call) for call in [*places, *node.args[2:]]}
-    return {call: stream for call, stream in streams.items() if stream}
-
-
-def _stream_of(node: ast.AST) -> str:
-    """`params` of `self.make_rng()`, `noise` of `self.make_rng('noise')`; "" for anything else."""
-    func = node.func if isinstance(node, ast.Call) else None
-    own = isinstance(func, ast.Attribute) and isinstance(func.value, ast.Name) and func.value.id == "self"
-    if not own or func.attr != "make_rng" or not isinstance(node, ast.Call):  # type: ignore[union-attr]
-        return ""
-    given = [*node.args, *[k.value for k in node.keywords]]
-    if not given:
-        return "params"
-    one = given[0].value if len(given) == 1 and isinstance(given[0], ast.Constant) else ""
-    return one if isinstance(one, str) and one.isidentifier() else ""
 
 
 def _is_number(run: Any, value: Value) -> bool:

@@ -32,7 +32,7 @@ def refusal(run: Any, func: ast.expr, value: Value, node: ast.Call, env: Any) ->
     """Why a class stays Linen that calls `func`, of which nothing says what made it."""
     maker = _maker(value)
     of_object = maker is not None and config_factories.asked(run.project, _held(maker, env))
-    field = "" if of_object else _root_field(run, maker)
+    field = "" if of_object else _root_field(run, maker) or _field_in_setup(run, func)
     known = run.project.qualname(env.source, maker) if maker is not None else None
     what = f"what `{ast.unparse(func)}` makes is not known, and it is called"
     if field and (run.fields[field].default is not None or is_used(run.project, run.model.qualname)):
@@ -68,6 +68,21 @@ def _root_field(run: Any, maker: ast.expr | None) -> str:
     return ""
 
 
+def _field_in_setup(run: Any, func: ast.expr) -> str:
+    """The field that setup calls for an attribute: `self.norm = self.norm_layer() if self.norm_layer else None`."""
+    setup = run.model.method("setup")
+    if not _is_of_self(func) or setup is None:
+        return ""
+    attribute = func.attr  # type: ignore[attr-defined]
+    values = [n.value for n in setup.nodes if isinstance(n, ast.Assign) and any(_is_named(t, attribute) for t in n.targets)]
+    fields = {_root_field(run, side) for value in values for side in _sides(value) if isinstance(side, ast.Call)}
+    return fields.pop() if len(fields) == 1 else ""
+
+
+def _is_named(node: ast.expr, attribute: str) -> bool:
+    return _is_of_self(node) and node.attr == attribute  # type: ignore[attr-defined]
+
+
 def is_used(project: Any, qualname: str) -> bool:
     """Does code name a class of modules outside of its own definition?"""
     name = qualname.rpartition(".")[2]
@@ -83,6 +98,21 @@ def is_used(project: Any, qualname: str) -> bool:
         for node in source.by_kind.get(kind, ())
         if getattr(node, "id", getattr(node, "attr", "")) == name
     )
+
+
+def is_said(project: Any, name: str) -> bool:
+    """Says a text the name of a class, other than among what a file exports?"""
+    return any(
+        isinstance(node, ast.Constant) and node.value == name and not _is_export(source.statement_of(node))
+        for source in project.files.values()
+        if name in source.words
+        for node in source.by_kind.get(ast.Constant, ())
+    )
+
+
+def _is_export(statement: ast.stmt) -> bool:
+    targets = statement.targets if isinstance(statement, ast.Assign) else [getattr(statement, "target", None)]
+    return any(isinstance(target, ast.Name) and target.id == "__all__" for target in targets)
 
 
 def made_by_unknown(run: Any, value: Value, env: Any, func: ast.expr | None = None) -> str | None:
@@ -266,6 +296,24 @@ def _maker(value: Value) -> ast.expr | None:
     return _parsed(found[1]) if found else None
 
 
+def by_one_of_fields(value: Value) -> bool:
+    """Did one of several fields make it: `(self.wide if i else self.narrow)(4)`?"""
+    maker = _maker(value)
+    return isinstance(maker, ast.IfExp | ast.BoolOp) and any(map(_is_of_self, _sides(maker)))
+
+
+def _sides(node: ast.expr) -> Iterator[ast.expr]:
+    parts = [node.body, node.orelse] if isinstance(node, ast.IfExp) else getattr(node, "values", [])
+    for part in parts:
+        yield from _sides(part)
+    if not parts:
+        yield node
+
+
+def _is_of_self(node: ast.expr) -> bool:
+    return isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self"
+
+
 def _callee(text: str) -> ast.expr | None:
     parsed = _parsed(text)
     return parsed.func if isinstance(parsed, ast.Call) else None
@@ -345,8 +393,10 @@ def is_there(package: Path, name: str) -> bool:
 __all__ = [
     "LIBRARIES",
     "as_looked_up",
+    "by_one_of_fields",
     "gives_activation",
     "is_copy",
+    "is_said",
     "is_there",
     "is_used",
     "made_by_unknown",

@@ -249,13 +249,14 @@ class _Reader:
         name = use.id
         binders: list[ast.Assign | ast.AnnAssign | ast.NamedExpr] = []
         for node in subtree(scope):
-            if isinstance(node, ast.Assign) and any(isinstance(t, ast.Name) and t.id == name for t in node.targets):
+            if isinstance(node, ast.Assign) and _given_to(node, name) is not None:
                 binders.append(node)
             elif isinstance(node, ast.AnnAssign | ast.NamedExpr) and getattr(node.target, "id", "") == name:
                 if node.value is not None:
                     binders.append(node)
         seen, from_outside = reaching(source, use, scope, binders)
-        found: list[tuple[ast.expr, SourceFile]] = [(b.value, source) for b in seen if b.value is not None]
+        values = [_given_to(b, name) if isinstance(b, ast.Assign) else b.value for b in seen]
+        found: list[tuple[ast.expr, SourceFile]] = [(value, source) for value in values if value is not None]
         if not from_outside:
             return found
         spec = scope.args
@@ -295,10 +296,37 @@ def _factory_fields(model: ClassModel) -> set[str]:
     handed = [node.value for node in of_kind(model.node, ast.Assign)]
     for node in of_kind(model.node, ast.Call):
         handed += [node.func, *node.args, *[k.value for k in node.keywords]]
-    for value in handed:
+    for value in itertools.chain.from_iterable(map(_sides, handed)):
         if isinstance(value, ast.Attribute) and isinstance(value.value, ast.Name) and value.value.id == "self":
             used.add(value.attr)
     return used & fields
+
+
+def _given_to(statement: ast.Assign, name: str) -> ast.expr | None:
+    """What an assignment gives a name, also one of several: `thin, wide = partial(Net, 4), partial(Net, 8)`."""
+    for target in statement.targets:
+        if isinstance(target, ast.Name) and target.id == name:
+            return statement.value
+        if not isinstance(target, ast.Tuple) or not isinstance(statement.value, ast.Tuple):
+            continue
+        pairs = list(zip(target.elts, statement.value.elts))
+        if len(target.elts) == len(statement.value.elts) and not any(isinstance(e, ast.Starred) for p in pairs for e in p):
+            for one, value in pairs:
+                if isinstance(one, ast.Name) and one.id == name:
+                    return value
+    return None
+
+
+def _sides(node: ast.expr) -> Iterator[ast.expr]:
+    """What a value may be: either side of `self.down if i > 0 else self.same`."""
+    if isinstance(node, ast.IfExp):
+        yield from _sides(node.body)
+        yield from _sides(node.orelse)
+    elif isinstance(node, ast.BoolOp):
+        for part in node.values:
+            yield from _sides(part)
+    else:
+        yield node
 
 
 def _bound(source: SourceFile, scope: ast.FunctionDef) -> frozenset[str]:

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from ...source import SourceFile
 from ...trees import subtree
-from . import mutation
+from . import called_in_pass, mutation
+from .arguments import substituted
 from .default_dtypes import with_argument
 from .sites import Abs, DtypePart, InitPart, Localized, LocalizedPart
 from .values import Array, DtypeOf, Int, Real, Unknown
@@ -65,10 +66,30 @@ def evaluated(run: Any, node: ast.AST, bound: frozenset[str], env: Any) -> Abs |
 
 def changes(run: Any, function: ast.Lambda | ast.FunctionDef, env: Any) -> bool:
     """Does what a function reads of its surroundings change before it is called?"""
-    if env.method is None or is_called_here(run.project, env.source, function):
+    if is_called_here(run.project, env.source, function):
+        return False
+    if (env.method is None or env.caller is not None) and _is_of_pass(run, function, env):
+        return True
+    if env.method is None:
         return False
     names = {name for name in free_names(function) if env.get(name) is not None}
-    return changed_after(env.source, env.method.node, function, names) is not None
+    last = None
+    if run.model.qualname not in run.analyser.later:  # what is made later is made when the loops are over
+        last = called_in_pass.last_use(run.project, env.source, env.method.node, function)
+    return changed_after(env.source, env.method.node, function, names, last) is not None
+
+
+def _is_of_pass(run: Any, function: ast.Lambda | ast.FunctionDef, env: Any) -> bool:
+    """Does a function that another one makes read what that was given in one pass of a loop, and may be called behind it?
+
+    def make(scale):                        for i in range(3):
+        return Block(lambda y: scale * y)       x = make(i + 1)(x)
+    """
+    if not run.running_loops or called_in_pass.starts_by_name(run.project, env.source, function):
+        return False
+    held = [name for name in free_names(function) if env.get(name) is not None]
+    said = [substituted(env, name) for name in held]
+    return any(bool(one.needs) if one is not None else env.is_local(name) for one, name in zip(said, held))
 
 
 def free_names(function: ast.Lambda | ast.FunctionDef) -> set[str]:
@@ -79,8 +100,13 @@ def free_names(function: ast.Lambda | ast.FunctionDef) -> set[str]:
     return {n.id for n in nodes if isinstance(n, ast.Name)} - own
 
 
-def changed_after(source: SourceFile, method: ast.FunctionDef, place: ast.AST, names: Collection[str]) -> str | None:
-    """One of the names that a method gives another value behind a place, or of which it changes the object."""
+def changed_after(
+    source: SourceFile, method: ast.FunctionDef, place: ast.AST, names: Collection[str], until: ast.AST | None = None
+) -> str | None:
+    """One of the names that a method gives another value behind a place, or of which it changes the object.
+
+    `until`: another place, of the same pass of the loops around both; what is changed behind that does not count.
+    """
     around = list(source.ancestors(place))
     loops = {a for a in around if isinstance(a, ast.For | ast.While)}
     inside = set(subtree(place))
@@ -92,6 +118,10 @@ def changed_after(source: SourceFile, method: ast.FunctionDef, place: ast.AST, n
         elif isinstance(node, ast.stmt):
             found = mutation.changed_names(node) & set(names)
         if not found or node in inside:
+            continue
+        if until is not None:
+            if position < (node.lineno, node.col_offset) < (until.end_lineno, until.end_col_offset):  # type: ignore[attr-defined]
+                return min(found)
             continue
         if (node.lineno, node.col_offset) > position or not loops.isdisjoint(source.ancestors(node)):  # type: ignore[attr-defined]
             return min(found)
@@ -105,16 +135,7 @@ def is_called_here(project: Project, source: SourceFile, function: ast.AST) -> b
     """
     if not isinstance(function, ast.Lambda):
         return False
-    around = source.parents.get(function)
-    call = source.parents.get(around) if isinstance(around, ast.keyword) else around
-    if not isinstance(call, ast.Call) or call.func is function:
-        return False
-    asked, outer = call.func, source.parents.get(call)
-    own = isinstance(asked, ast.Attribute) and isinstance(asked.value, ast.Name) and asked.value.id == "self"
-    of_self = isinstance(asked, ast.Attribute) and own and asked.attr in ("param", "variable")
-    name = project.qualname(source, asked) or ast.unparse(asked)
-    layer = name.rpartition(".")[2][:1].isupper()  # and no function that keeps it
-    return of_self or (layer and isinstance(outer, ast.Call) and outer.func is call)
+    return called_in_pass.is_given_to_call(project, source, function)
 
 
 def initializer(run: Any, node: ast.expr, argument: str, env: Any) -> tuple[Localized, ast.expr] | None:

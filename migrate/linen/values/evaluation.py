@@ -15,6 +15,7 @@ from ..lists.chains import Chain, Cycle
 from ..lists.conditional_items import AllOf, Sometimes
 from .closures import AskedDtype
 from .dims import Dim
+from .drawn_names import DrawnNames
 from .environment import Env
 from .merging import Either, OptionalModule, members, without
 from .presence import Step
@@ -59,8 +60,10 @@ class Evaluation:
     in_setup: bool
     evaluated: dict[ast.AST, Abs]
     first_draws: dict[ast.AST, str]
+    drawn: DrawnNames
     item_names: set[str]
     starting: bool  # is what a variable starts from being said?
+    asking: set[str] | None = None  # arrays of which the constructor may ask whether they are given
     asked_dtype: AskedDtype | None  # of the initializer that is being said
     apart: int  # how many functions are being followed none of whose code is in the constructor
     path: list[Step]  # the conditions under which the current statement is executed

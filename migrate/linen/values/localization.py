@@ -6,11 +6,11 @@ import ast
 from typing import Any
 
 from ...trees import children, subtree
-from . import closures, given_shapes, localize, mutation, named_expressions
+from . import closures, drawn_names, given_shapes, localize, mutation, named_expressions
 from .arguments import is_self, substituted
 from .dims import Dim
 from .evaluation import Evaluation
-from .presence import Mixed, Presence, condition_text
+from .presence import GIVEN, Mixed, Presence, condition_text
 from .replacing import sayable
 from .sites import (
     Abs,
@@ -71,6 +71,11 @@ def is_sequence(node: ast.expr, env: Any) -> bool:
     return held is not None and isinstance(held.value, Static) and held.value.sequence
 
 
+def _given(value: Presence) -> Dim:
+    """Whether an array is given, as a text of the constructor's: see `setup_conditions.asking_sizes`."""
+    return Dim.opaque(f"{'' if value.present else 'not '}{GIVEN}.{value.argument}")
+
+
 class Localization(Evaluation):
     """The part of an `Execution` that says expressions of the call in terms of the constructor."""
 
@@ -83,6 +88,21 @@ class Localization(Evaluation):
         if not self._localize(node, env, frozenset(), replaced, needs):
             return None
         return Localized(env.source.span(node), env.source, tuple(replaced), frozenset(needs))
+
+    def localize_asking(self, node: ast.expr, found: Abs, env: Any) -> Localized | None:
+        """The same of what asks whether the call is given an array, as the constructor asks for its size."""
+        if self.in_setup or not any(isinstance(n, ast.expr) and self._is_asked(n, env) for n in subtree(node)):
+            return None
+        before, self.asking = self.asking, set()
+        try:
+            said = self.localize(node, env)
+            return said if found.flags <= self.asking else None
+        finally:
+            self.asking = before
+
+    def _is_asked(self, node: ast.expr, env: Any) -> bool:
+        held = env.get(node.id) if isinstance(node, ast.Name) else self.evaluated.get(node)
+        return held is not None and isinstance(held.value, Presence)
 
     def localize_statement(self, statement: ast.stmt, value: ast.expr, found: Abs, env: Any) -> Localized | None:
         """A copied assignment; only what is computed from fields, globals and sizes is copied."""
@@ -139,11 +159,17 @@ class Localization(Evaluation):
             if substitute is not None:
                 needs |= substitute.needs
                 return put(LocalizedPart(substitute))
+            started = drawn_names.parameter(self, env, node.id) if self.drawn.saying else None
+            if started is not None:
+                return put(SitePart(started), "[...]")
+            if self.asking is not None and isinstance(here.value, Presence):
+                self.asking.add(here.value.argument)
+                return put(DimPart(_given(here.value)))
             if node.id in self.item_names and isinstance(here.value, Array):
                 return False  # the constructor's loop has its width under this name
             if env.is_local(node.id):
                 needs.add(node.id)
-                return True
+                return self.drawn.saying or not drawn_names.is_held(self, env, node.id)
             if isinstance(here.value, DtypeOf) and self.asked_dtype is not None:
                 return put(self.asked_dtype.part(node, here.value))
             if self.in_setup and isinstance(here.value, Unknown) and is_of_setup(env):
@@ -157,6 +183,9 @@ class Localization(Evaluation):
             return put(LocalizedPart(assigned))
         if isinstance(node, ast.expr):
             found = self.evaluated.get(node) or closures.evaluated(self, node, bound, env)
+            if found is not None and self.asking is not None and isinstance(found.value, Presence):
+                self.asking.add(found.value.argument)
+                return put(DimPart(_given(found.value)))
             if found is not None and isinstance(found.value, DtypeOf) and self.asked_dtype is not None:
                 return put(self.asked_dtype.part(node, found.value))
             if isinstance(node, ast.Attribute) and is_self(node.value, env):
@@ -186,7 +215,7 @@ class Localization(Evaluation):
                     if self.starting and held is not None and isinstance(held.value, Variable):
                         starts = is_unchanged(self, held.value.site, node, env)
                         return starts and put(SitePart(held.value.site), "[...]")
-            drawn = node in self.first_draws
+            drawn = node in self.first_draws or bool(drawn_names.is_draw(self, node))
             if found is not None and not found.static and not isinstance(node, ast.Lambda) and not drawn:
                 if isinstance(node, ast.Attribute) and node.attr == "shape":
                     base = self.evaluated.get(node.value)

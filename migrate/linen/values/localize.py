@@ -7,7 +7,7 @@ import dataclasses
 from typing import Any
 
 from ...trees import subtree
-from . import given_shapes, kept_by_modules
+from . import drawn_names, given_shapes, kept_by_modules
 from .arguments import is_self
 from .dims import Dim
 from .sites import (
@@ -232,6 +232,10 @@ def localize_call(
     """Calls with a meaning of their own in the constructor; None for all others."""
     if node in run.first_draws:
         replaced.append((env.source.span(node), (f"rngs.{run.first_draws[node]}()",)))
+        return True
+    stream = drawn_names.is_draw(run, node)
+    if stream:
+        replaced.append((env.source.span(node), (f"rngs.{stream}()",)))
         return True
     found = run.evaluated.get(node)
     if found is None:

@@ -234,6 +234,7 @@ class BoundArg:
     text: str | None = None  # given by a factory elsewhere; not printed at the site
     given: bool = True  # False: comes from a partial or a default, and is not printed at the site
     of_class: bool = False  # a default that a layer's subclass has changed
+    asked: Localized | None = None  # the same where it asks whether an array is given, which one call may be and another not
 
 
 @frozen

@@ -45,6 +45,7 @@ from ..setup.frozen_lists import around
 from ..text import elsewhere, handed_iterators, variable_places
 from ..text.text_parts import BREAK, CLOSE, MethodEdit, Namer, is_name, joined, with_comments
 from . import (
+    asked_presence,
     call_write,
     constructions,
     constructor_write,
@@ -285,7 +286,7 @@ class ClassWriter:
             self.put(site.node, *self.text.built[site][0].expression, source=site.source)
             call_write.write(self, site)
             return
-        held = late_arguments.said(self.text, site, self.text.reference(site))
+        held = late_arguments.said(self.text, site, asked_presence.written(self, site, self.text.reference(site)))
         said = uncalled_flags.written(self, site, lent_fields.written(self, site, held))
         said = late_fields.written(self.text, site, call_dtypes.written(self, site, said))
         if LATER in site.renders:

@@ -16,6 +16,7 @@ from ...linen.modules.normalize_calls import FeatureShape
 from ...linen.values.presence import NoneAtFirst, OptionalArray, whole_argument
 from ...linen.values.replacing import sayable
 from ...linen.values.sites import (
+    BoundArg,
     Function,
     Localized,
     Site,
@@ -32,7 +33,7 @@ from ..generated import bridging, foreign
 from ..lifted import lifted
 from ..setup import setup_conditions
 from ..text.text_parts import Details, InitLines, joined, short
-from . import asking, call_defaults, called_lambdas, first_inputs, lent_fields, own_names, rank_checks
+from . import asked_presence, asking, call_defaults, called_lambdas, first_inputs, lent_fields, own_names, rank_checks
 
 if TYPE_CHECKING:
     from .class_text import ClassText
@@ -54,7 +55,7 @@ def site_lines(text: ClassText, site: Site) -> InitLines:
 
 def _made(text: ClassText, site: Site) -> InitLines:
     inner = _layer(text, site) if site.kind == "layer" else _class(text, site)
-    return _under_transforms(text, site, inner)
+    return _under_transforms(text, site, asked_presence.made(text, site, inner))
 
 
 # What a BatchNorm without the flag is given, so that a call without it raises as in Linen; the parity module says it.
@@ -106,6 +107,10 @@ def _is_taken(site: Site, name: str, value: Value) -> bool:
     return dense and type(value) in (Static, Unknown, Function)
 
 
+def _argument(text: ClassText, site: Site, name: str, bound: BoundArg) -> Parts:
+    return asked_presence.argument(text, site, name, bound) or text.argument(bound, name, site)
+
+
 def built_layer(text: ClassText, site: Site) -> layers.Built:
     """The NNX layer of a site; of one that is handed in, what the constructor adds to what it was made with."""
     layer = layers.lookup(site.target)
@@ -123,7 +128,7 @@ def built_layer(text: ClassText, site: Site) -> layers.Built:
             label = site.target.rpartition(".")[2]
             raise Unmigratable("NNX203", f"`{name}` of {label} has no counterpart in NNX", site.node)
         if bound.given and not site.held:
-            given[name] = layer_arg(text.run, site.target, name, bound, lambda b, n=name: text.argument(b, n, site))
+            given[name] = layer_arg(text.run, site.target, name, bound, lambda b, n=name: _argument(text, site, n, b))
         else:
             held[name] = layer_arg(text.run, site.target, name, bound, lambda b, n=name: (f"<{n}>",))
     for name in [*moved, *site.calltime]:
@@ -234,7 +239,7 @@ def class_parts(text: ClassText, site: Site) -> tuple[Parts, list[Parts]]:
     in_place = True
     for position, (name, bound) in enumerate(given.items()):
         lent = ("None",) if name in nothing else lent_fields.argument(text, site, name, bound)
-        parts = lent or text.argument(bound, name, site)
+        parts = lent or asked_presence.argument(text, site, name, bound) or text.argument(bound, name, site)
         in_place = in_place and position < positional and position < len(order) and order[position] == name
         arguments.append(parts if in_place else (f"{name}=", *parts))
     arguments += own_names.argument(text, site)

@@ -12,7 +12,7 @@ from ...diagnostics import Severity
 from ...edits import Conflict, Edit, Span
 from ...linen.evidence.ranks import certain_ranks, seen_ranks
 from ...linen.execution.analyser import Analyser, internal_error
-from ...linen.modules import applied_models, by_passes, call_fields, fallback_factories, local_classes, neighbour_factories
+from ...linen.modules import applied_models, by_passes, call_fields, local_classes, named_factories, untold_factories
 from ...linen.modules.foreign import may_be_wrapped
 from ...linen.modules.layer_classes import layer_class
 from ...linen.modules.passed import held_modules
@@ -82,6 +82,7 @@ def decide(
         return linen_copies.Copies()
     analyser = Analyser(classes, certain_ranks(classes), seen_ranks(project, classes, options.trace))
     analyser.never_later = _not_for(classes, options, per_file or {}, later_sizes.CODE)
+    analyser.kinds.never_named = _not_for(classes, options, per_file or {}, named_factories.CODE)
     analyser.never_told_apart = _not_for(classes, options, per_file or {}, shared_names.CODE)
     loaded = analyser.loaded = _loaded_attributes(project)
     outside.learn(project, analyser)
@@ -186,7 +187,7 @@ def _execute_all(analyser: Analyser, models: Collection[ClassModel]) -> None:
         for model in counted(models, "following classes"):
             _try_execution(analyser, model)
         stable = analyser.kinds.version == known and not analyser.revised
-        if stable and not fallback_factories.learn(analyser) and not neighbour_factories.learn(analyser):
+        if stable and not untold_factories.learn(analyser):
             return
         analyser.forget_news()
 

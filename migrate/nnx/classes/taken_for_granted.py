@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from ...linen.modules import named_factories
 from ...linen.modules.first_updates import updated_at_init
 from ...linen.modules.made_later import NAMED
 from ...linen.modules.made_under_flags import made_under_flags
@@ -13,7 +14,7 @@ from ...linen.modules.put_variables import PUT
 from ...linen.shapes import filled
 from ..lifted.lifted import used_by
 from ..text import shared_names
-from . import agreeing, asking, later_sizes, rank_checks
+from . import agreeing, asked_presence, asking, later_sizes, rank_checks
 
 if TYPE_CHECKING:
     from ...linen.execution.analyser import Analyser
@@ -27,6 +28,9 @@ def notes(text: ClassText, analyser: Analyser) -> Iterator[tuple[str, str, ast.A
         yield "NNX116", message, node
     for message in agreeing.notes(text):
         yield "NNX117", message, node
+    for field, layer in named_factories.taken(analyser, text.model.qualname):
+        message = f"nothing here gives `{field}` anything: it is taken to make a {layer}, and called as NNX's is"
+        yield named_factories.CODE, message, node
     if text.call_example:
         yield later_sizes.CODE, later_sizes.note_of_handed(text), node
     elif text.later:
@@ -34,6 +38,8 @@ def notes(text: ClassText, analyser: Analyser) -> Iterator[tuple[str, str, ast.A
     told_apart = [site for site, place in text.names.places.items() if place.only_at is not None]
     if told_apart:
         yield shared_names.CODE, shared_names.note(told_apart), told_apart[-1].node
+    for site in (s for s in run.sites if s.renders.get(asked_presence.ASKED)):
+        yield asked_presence.CODE, asked_presence.note(site), site.node
     for variable, update in updated_at_init(run):
         message = f"`{variable}` starts without this update, which Linen's init makes once: fresh models differ by it"
         yield "NNX118", message, update

@@ -14,6 +14,7 @@ from ...linen.values.sites import Factory, PartialLift, Site, Unmigratable
 from ...source import SourceFile
 from ...trees import subtree
 from ..classes import call_write
+from ..setup import carried
 from ..text.text_parts import MethodEdit, own_words
 
 if TYPE_CHECKING:
@@ -47,7 +48,11 @@ def write(writer: ClassWriter, site: Site, *, by_base: bool = False) -> None:
         for one in built:
             writer.name_pass(one)
         made = combined(source, built, {s: writer.text.built[s][0].expression for s in built}, otherwise="None")
-        writer.put(site.node, *made, source=source)
+        sizes = _carried(writer, group, built)
+        if sizes:
+            carried.write(writer, built[0], sizes, made)
+        else:
+            writer.put(site.node, *made, source=source)
     else:
         named = {s: writer.text.reference(s) if s in built else ("None",) for s in group}
         writer.put(site.node, *combined(source, group, named), source=source)
@@ -74,11 +79,31 @@ def write(writer: ClassWriter, site: Site, *, by_base: bool = False) -> None:
                 said[one] = _with_insert(writer, one, span, added[0])
             else:
                 said[one] = _direct(writer, one, here[0].parts) if here else _as_it_stands(writer, one, span)
+        if site.in_setup and any(parts != said[group[0]] for parts in said.values()) and _is_of_setup(source, group):
+            reason = "one of several modules is called in a way that differs between them, by what setup alone knows"
+            raise Unmigratable("NNX132", reason, site.node)
         writer.put(span, *combined(source, group, said), source=source)
     _lines_before(writer, edits, calls)
     put = {part for e in writer.edits if e.source is source for part in e.parts if isinstance(part, str)}
     for test in {test for one in group for test, _ in one.choice if own_words(source, test) in put}:
         writer.asked |= {n.attr for n in subtree(test) if isinstance(n, ast.Attribute)}
+
+
+def _is_of_setup(source: SourceFile, group: Sequence[Site]) -> bool:
+    """Does the condition that chooses ask for a name of setup's own, as the counter of its loop?"""
+    asked = {n.id for one in group for test, _ in one.choice for n in subtree(test) if isinstance(n, ast.Name)}
+    setup = source.function_of(group[0].node)
+    stored = {n.id for n in subtree(setup) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)} if setup else set()
+    return not asked.isdisjoint(stored)
+
+
+def _carried(writer: ClassWriter, group: Sequence[Site], built: Sequence[Site]) -> carried.Carried:
+    """The sizes that follow from one item of a list of such modules to the next, whichever of its kinds an item is."""
+    found = [tuple(writer.run.carried.get(one, ())) for one in built]
+    if any(sizes != found[0] for sizes in found) or (found[0] and len(built) < len(group)):
+        reason = "input sizes that change along a list of modules of several kinds cannot be followed"
+        raise Unmigratable("NNX114", reason, built[0].node)
+    return found[0]
 
 
 def _stack_functions(writer: ClassWriter, built: Sequence[Site]) -> None:

@@ -303,18 +303,6 @@ class M(nn.Module):
     return self.h(x)
 """,
     ),
-    "remat of one field, or another field": (
-        "NNX132",
-        """class M(nn.Module):
-  one: Any = nn.Dense
-  two: Any = nn.Dense
-  remat: bool = False
-  @nn.compact
-  def __call__(self, x):
-    layer = nn.remat(self.one) if self.remat else self.two
-    return layer(4)(x)
-""",
-    ),
     "remat of a field by a flag of the call": (
         "NNX132",
         """class M(nn.Module):

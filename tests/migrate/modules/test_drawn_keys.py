@@ -37,10 +37,9 @@ FORMS = {
     "named": ("key = self.make_rng('norms')", "key"),
     "in place": ("pass", "self.make_rng('norms')"),
     "of params": ("key = self.make_rng()", "key"),
+    "split": ("key = jax.random.split(self.make_rng('norms'))[0]", "key"),
 }
 REFUSED = {
-    "a key that is used again": ("key = self.make_rng('norms'); x = x + jax.random.normal(key, x.shape)", "key"),
-    "a key that is split": ("key = jax.random.split(self.make_rng('norms'))[0]", "key"),
     "a key under a condition": ("key = self.make_rng('norms') if x.ndim > 1 else jax.random.key(0)", "key"),
 }
 
@@ -68,6 +67,23 @@ def test_both_sides_are_equal(form: str) -> None:
         np.testing.assert_array_equal(model(x), expected)
         variables = {**variables, **changed}
         jax.tree.map(np.testing.assert_array_equal, compat.to_linen(model)["norms"], dict(changed["norms"]))
+
+
+def test_a_key_that_is_used_again_is_drawn_by_each_call_too() -> None:
+    text, result = _migrated("key = self.make_rng('norms'); x = x + jax.random.normal(key, x.shape)", "key")
+    native = _module("keys_again_nnx", result.files[0].after or "")
+    model = native.Normed(in_features=3, rngs=nnx.Rngs(0, norms=1))
+    other = native.Normed(in_features=3, rngs=nnx.Rngs(0, norms=2))
+    assert (model.u[...] != other.u[...]).all()
+    linen = _module("keys_again_linen", text).Normed()
+    variables = linen.init({"params": jax.random.key(0), "norms": jax.random.key(1)}, jnp.ones((400, 3)))
+    compat.from_linen(variables, model)
+    keys = [{"norms": jax.random.key(i)} for i in (3, 4)]
+    drawn = [linen.apply(variables, jnp.ones((400, 3)), rngs=key, mutable=["norms"])[0] for key in keys]
+    compat.from_linen(variables, other)
+    given = [model(jnp.ones((400, 3))), other(jnp.ones((400, 3)))]
+    assert (given[0] != given[1]).any() and (drawn[0] != drawn[1]).any()
+    np.testing.assert_allclose(jnp.std(given[0]), jnp.std(drawn[0]), rtol=0.3)
 
 
 @pytest.mark.parametrize("form", REFUSED)

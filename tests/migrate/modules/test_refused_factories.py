@@ -167,16 +167,16 @@ from flax import linen as nn
 
 
 class Block(nn.Module):
-  norm: Any
+  head: Any
   @nn.compact
   def __call__(self, x):
-    return self.norm()(nn.Dense(3)(x))
+    return self.head()(nn.Dense(3)(x))
 """
     if used:
-        text += "\n\ndef make(norms):\n  return Block(norms())\n"
+        text += "\n\ndef make(heads):\n  return Block(heads())\n"
     (plan,) = migrate_project([SourceFile.parse(Path("m.py"), "m", text)]).classes
     assert (plan.outcome, plan.code) == ("bridged", "NNX138"), plan.reason
-    said = "what its field `norm` is given is not known" if used else "no code here constructs it"
+    said = "what its field `head` is given is not known" if used else "no code here constructs it"
     assert plan.reason is not None and plan.reason.startswith(said), plan.reason
 
 
