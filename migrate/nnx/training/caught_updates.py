@@ -83,14 +83,15 @@ def _raises(form: _Native, node: ast.AST, seen: set[ast.AST]) -> bool:
 
 def _catching(form: _Native, call: ast.expr) -> ast.AST | None:
     """What catches the errors of a call in its function, or does something before they go on."""
-    source, inner = form.source(call), call
+    source = form.source(call)
+    inner: ast.AST = call
     for outer in source.ancestors(call):
         if isinstance(outer, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
             return None
         ends = isinstance(outer, ast.Try) and bool(outer.finalbody) and inner in outer.body
         if ends or awaited_errors.waits(form.flow.project, source, outer, inner):
             return outer
-        inner = outer  # type: ignore[assignment]
+        inner = outer
     return None
 
 
