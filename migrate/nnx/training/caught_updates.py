@@ -14,7 +14,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from ...linen.flow.flow_values import Function
+from ...linen.flow.flow_values import Function, Tracked
 from ...trees import subtree
 from . import awaited_errors, old_values
 from .places import exclusive, loops_around
@@ -22,6 +22,9 @@ from .rewrite import Unsupported
 
 if TYPE_CHECKING:
     from .native import _Native
+
+_SAFE = frozenset({"print", "float", "int", "bool", "str", "len", "min", "max", "abs", "dict", "list", "tuple", "range"})
+_LIBRARIES = ("jax.", "optax.", "flax.", "numpy.")
 
 
 def check(form: _Native) -> None:
@@ -68,17 +71,20 @@ def _kept_at_once(form: _Native, update: ast.expr) -> bool:
 
 
 def _raises(form: _Native, node: ast.AST, seen: set[ast.AST]) -> bool:
-    """Does it raise, assert, ask an iterator for more, or call a function of the project that does?"""
-    if isinstance(node, ast.Raise | ast.Assert):
+    """May it raise: by itself, as what asks for items or iterates, as a call of what is not known, or in the project?"""
+    if isinstance(node, ast.Raise | ast.Assert | ast.Await | ast.Yield | ast.YieldFrom | ast.For):
         return True
+    if isinstance(node, ast.Subscript):
+        return isinstance(node.ctx, ast.Load)
     if not isinstance(node, ast.Call):
         return False
-    if isinstance(node.func, ast.Name) and node.func.id == "next":
-        return len(node.args) == 1
     callee = form.flow.value(node.func)
-    called = callee.nodes - seen if isinstance(callee, Function) else set()
-    seen |= called
-    return any(_raises(form, inner, seen) for function in called for inner in subtree(function))
+    if isinstance(callee, Function):
+        called = callee.nodes - seen
+        seen |= called
+        return any(_raises(form, inner, seen) for function in called for inner in subtree(function))
+    name = form.flow.name(node.func) or ""
+    return not (isinstance(callee, Tracked) or name in _SAFE or name.startswith(_LIBRARIES))
 
 
 def _catching(form: _Native, call: ast.expr) -> ast.AST | None:

@@ -14,6 +14,7 @@ from nnx_migrate.migrate.source import SourceFile
 from ..modules.loading import module
 
 HEAD = """import contextlib
+import math
 import jax
 import jax.numpy as jnp
 import optax
@@ -115,6 +116,14 @@ def guarded(state, x):
 
 """
         + LOOP.replace("step(state, x *", "guarded(state, x *"),
+        True,
+    ),
+    "an item that is missing": (
+        STEP.replace("BEHIND", "loss = {0: loss}[int(loss > 2)]") + LOOP.replace("except Diverged", "except KeyError"),
+        True,
+    ),
+    "a call of something unknown": (
+        STEP.replace("BEHIND", "math.sqrt(2 - float(loss))") + LOOP.replace("except Diverged", "except ValueError"),
         True,
     ),
     "before the update": (
