@@ -98,6 +98,8 @@ def made_before(form: _Functional, call: ast.expr, statement: ast.stmt) -> str:
     ):
         raise Unsupported(call, "variables that are not assigned to one name")
     source, scope = form.source(call), form.function(call)
+    if scope is None and form.annotated:
+        raise Unsupported(call, "variables with axes that are not assigned to one name")
     block = source.tree if scope is None else scope
     if not isinstance(block, ast.FunctionDef | ast.Module) or any(
         isinstance(parent, ast.ClassDef) for parent in source.ancestors(statement) if scope is None
