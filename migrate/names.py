@@ -285,11 +285,33 @@ class Names:
         first = True
         while scope is not None:
             # A class body's names are visible in the class body only, not in its methods.
-            if scope in binding and (first or not isinstance(scope, ast.ClassDef)):
+            if scope in binding and not isinstance(scope, ast.ClassDef):
+                return scope
+            if scope in binding and first and not self._is_read_before(name, node, scope):
                 return scope
             scope = self.scope_of(scope)
             first = False
         return None
+
+    def _is_read_before(self, name: str, node: ast.AST, scope: ast.AST) -> bool:
+        """Does a class body read a name above all that binds it, as in `state = state`? That is what it is outside."""
+        if not isinstance(node, ast.Name) or not isinstance(node.ctx, ast.Load):
+            return False
+        read = self._statement_of(node, scope)
+        for binder in self._binders.get(name, ()):
+            if self.bound_by(binder) is scope:
+                bound = self._statement_of(binder, scope)
+                plain = isinstance(bound, ast.Assign | ast.AnnAssign | ast.AugAssign)
+                if bound.lineno < read.lineno or (bound is read and not plain):
+                    return False
+        return True
+
+    def _statement_of(self, node: ast.AST, scope: ast.AST) -> ast.stmt:
+        """The statement of a class body that a node is part of."""
+        while (parent := self._flat.parents[node]) is not scope:
+            node = parent
+        assert isinstance(node, ast.stmt)
+        return node
 
     def bound_in(self, scope: ast.AST) -> frozenset[str]:
         """The names that a function, lambda, class or comprehension binds."""

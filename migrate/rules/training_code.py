@@ -332,8 +332,9 @@ params = model.init(jax.random.PRNGKey(0), jnp.ones((2, 10)))
     Rule(
         "NNX609",
         "function-of-a-linen-state-that-nothing-calls",
-        "A function takes a state or model of Linen, and nothing of the project says its name.",
-        what="Leaves the function and marks it, where the states of its program became something else.",
+        "A function takes a state, a model or params of Linen, and nothing of the project says its name.",
+        what="Leaves the function and marks it, where the states of its program became something else. One that applies a "
+        "model of the program to params that it is given takes what the program has in their place now, which is said.",
         why="Which model its argument stands for is told by its calls alone. Whoever calls it with what the migrated "
         "functions beside it take has an AttributeError.",
         how_sure="diagnostic only",

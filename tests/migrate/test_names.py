@@ -178,3 +178,11 @@ def test_a_lambda_among_defaults_has_its_own_scope() -> None:
     names = Names(tree, "m")
     inner = next(n for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load))
     assert isinstance(names.binding_scope("x", inner), ast.Lambda)
+
+
+def test_a_class_body_reads_what_stands_around_before_it_binds_the_name() -> None:
+    text = "x = 1\nclass C:\n  y = x\n  x = x + y\n  z = x\n  for x in x:\n    w = x\n"
+    names = Names(tree := ast.parse(text), "m")
+    found = [n for n in ast.walk(tree) if isinstance(n, ast.Name) and n.id == "x" and isinstance(n.ctx, ast.Load)]
+    inside = {n.lineno for n in found if isinstance(names.binding_scope("x", n), ast.ClassDef)}
+    assert inside == {5, 6, 7} and {n.lineno for n in found} == {3, 4, 5, 6, 7}

@@ -31,6 +31,7 @@ from . import (
     local_classes,
     module_code,
     spec_makers,
+    unmentioned,
 )
 from .flow_readers import Read, statement_of
 from .flow_uses import Uses, restored_target
@@ -128,6 +129,9 @@ class Flow:
         if self._versions:
             for known in (self.env, self.returns, self.makers):
                 known.clear()  # type: ignore[attr-defined]
+            self._settle(statements)
+        self.unmentioned = unmentioned.bind(self)
+        if self.unmentioned:
             self._settle(statements)
 
     def _settle(self, statements: Mapping[str, list[ast.AST]]) -> None:

@@ -9,6 +9,7 @@ from ...linen.project.index import Project
 from ...plan import Outcome, Plan
 from . import (
     adapter,
+    asked_types,
     components,
     configured,
     device_copies,
@@ -50,6 +51,7 @@ def _write(flow: Flow, contexts: dict[str, FileContext]) -> None:
         if component not in trees:
             functional_gradients.report(component, flow, contexts)
             adapter.write(component, flow, contexts)
+    asked_types.write([component for component in left if component not in trees], flow, contexts)
     configured.write(flow, contexts)
     sequences.write(flow, contexts)
     uncalled.report([*native_ones, *trees], flow, contexts)

@@ -39,8 +39,6 @@ def write(component: Component, flow: Flow, contexts: dict[str, FileContext]) ->
             _opened(contexts[flow.source_of[node].module], node)
         elif isinstance(value, Bound):
             _of_bound(contexts[flow.source_of[node].module], node)
-        elif isinstance(value, Model):
-            _of_type(contexts[flow.source_of[node].module], node)
 
 
 _INITIALIZING = ("init", "init_with_output", "lazy_init")
@@ -169,33 +167,6 @@ def _of_bound(context: FileContext, node: ast.AST) -> None:
             severity=Severity.WARNING,
             help="Its variables are its attributes; `nnx.clone(bound)` copies it, `nnx.split(bound)` takes it apart.",
         )
-
-
-def _of_type(context: FileContext, node: ast.AST) -> None:
-    """`type(model).__name__` → `model.__class__.__name__`: by `type`, all models would be called `Functional`."""
-    source = context.source
-    call = source.parents[node]
-    asked = isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "type" and call.args == [node]
-    if not asked or not isinstance(node, ast.Name | ast.Attribute | ast.Subscript | ast.Call):
-        return
-    if any(isinstance(n, ast.Name) and n.id == "type" and isinstance(n.ctx, ast.Store) for n in source.by_kind[ast.Name]):
-        return
-    outer = source.parents[call]
-    made = isinstance(outer, ast.Call) and outer.func is call  # `type(model)(5)`
-    if not made and not any(isinstance(parent, ast.JoinedStr) for parent in source.ancestors(call)):
-        context.replace(Span(context.span(call).start, context.span(node).start), "", code="NNX603")
-        context.replace(Span(context.span(node).end, context.span(call).end), ".__class__", code="NNX603")
-        return
-    whole = [parent for parent in source.ancestors(call) if isinstance(parent, ast.JoinedStr)]
-    context.report(
-        whole[-1] if whole else call,
-        "NNX603",
-        f"`{ast.unparse(call)}` is `Functional` here, and no class of the project",
-        severity=Severity.WARNING,
-        help="Name the class, and say how the model is initialized, as where others are made."
-        if made
-        else f"Write `{ast.unparse(node)}.__class__`, which is the model's class.",
-    )
 
 
 def _wrap(

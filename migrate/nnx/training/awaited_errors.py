@@ -35,6 +35,11 @@ def for_errors(project: Project, source: SourceFile, node: ast.AST) -> str:
     return _Search(project).why(source, node, ())
 
 
+def waits(project: Project, source: SourceFile, outer: ast.AST, inner: ast.AST) -> bool:
+    """Does a statement or a call, or the decorator of a function, see the errors of what stands in it?"""
+    return _Search(project)._waits(source, outer, inner, ())
+
+
 class _Search:
     def __init__(self, project: Project) -> None:
         self.project = project
@@ -191,4 +196,4 @@ def _word(node: ast.AST) -> str:
     return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
 
 
-__all__ = ["for_errors"]
+__all__ = ["for_errors", "waits"]

@@ -134,7 +134,6 @@ class _Functional(PassedTrees):
         self.state_classes: set[str] = set()  # of the project
         self.kinds: list[Kind] = []  # the models, by class
         self.clashes = False
-        self.parts = ["params"]  # the collections that the models have
         self.init_calls: list[ast.Call] = []
         self.streams: tuple[str, ...] = ()  # that they draw from when they are called
         self.annotated = False  # have their variables axes?

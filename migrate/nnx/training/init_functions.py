@@ -98,11 +98,17 @@ def made_before(form: _Functional, call: ast.expr, statement: ast.stmt) -> str:
     ):
         raise Unsupported(call, "variables that are not assigned to one name")
     source, scope = form.source(call), form.function(call)
-    if scope is None or not isinstance(scope, ast.FunctionDef):
+    if scope is None and form.annotated:
+        raise Unsupported(call, "variables with axes that are not assigned to one name")
+    block = source.tree if scope is None else scope
+    if not isinstance(block, ast.FunctionDef | ast.Module) or any(
+        isinstance(parent, ast.ClassDef) for parent in source.ancestors(statement) if scope is None
+    ):
         raise Unsupported(call, "variables that are not assigned to one name")
-    taken = {n.id for n in subtree(scope) if isinstance(n, ast.Name)} | {
-        n.arg for n in subtree(scope) if isinstance(n, ast.arg)
+    taken = {n.id for n in subtree(block) if isinstance(n, ast.Name)} | {
+        n.arg for n in subtree(block) if isinstance(n, ast.arg)
     }
+    taken |= set() if scope is not None else source.names.definitions.keys()
     base = next((n.id for n in inside if isinstance(n, ast.Name) and isinstance(form.flow.value(n), Model)), "")
     for name in ("params", f"{base.removeprefix('self.')}_params"):
         if name not in taken and name not in source.names.imports and form.made_names.keep(form, call, [name]):
@@ -115,6 +121,6 @@ def _is_pure(form: _Functional, node: ast.AST) -> bool:
     if not isinstance(node, ast.Call):
         return False
     name = form.flow.name(node.func) or ""
-    return name.startswith(("jax.", "optax.", "numpy.asarray", "numpy.zeros", "numpy.ones")) or isinstance(
-        form.flow.value(node), Variables
-    )
+    if name.startswith(("jax.", "optax.", "numpy.asarray", "numpy.zeros", "numpy.ones")) or form.flow.creates_state(node):
+        return True
+    return isinstance(form.flow.value(node), Variables)

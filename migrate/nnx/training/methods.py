@@ -59,10 +59,16 @@ def _known(form: Rewrite, node: ast.Attribute) -> bool:
     if isinstance(node.value, ast.Name) and node.value.id == "self":
         return any(isinstance(parent, ast.ClassDef) for parent in form.source(node).ancestors(node))
     if type(base) is not Value:
-        return not isinstance(base, Instance)
+        return not isinstance(base, Instance) and not _is_class(form, node.value)
     call = form.parent(node)
     made = flow.value(call) if isinstance(call, ast.Call) and call.func is node else None
     return isinstance(made, OptState) or (isinstance(made, Items) and isinstance(made.items[0], Deltas))
+
+
+def _is_class(form: Rewrite, node: ast.expr) -> bool:
+    """Is it the name of a class of the project, whose attributes are read by it (`Config.model`)?"""
+    found = form.flow.project.definition(form.flow.project.qualname(form.source(node), node) or "")
+    return found is not None and isinstance(found[1], ast.ClassDef)
 
 
 def _of_library(form: Rewrite, name: str) -> bool:

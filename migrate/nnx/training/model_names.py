@@ -136,13 +136,21 @@ def _spelled_out(form: _Native, name: ast.Name) -> None:
     if symbol in form.new_names and (statement is form.init_statement or loaded.stores(form, name)):
         return
     plain = isinstance(statement, ast.Assign) and len(statement.targets) == 1 and statement.targets[0] is name
-    if symbol in form.new_names or not plain or not isinstance(statement.value, ast.Dict):  # type: ignore[attr-defined]
+    if not plain or not isinstance(statement.value, ast.Dict):  # type: ignore[attr-defined]
         raise Unsupported(name, "variables that are put together")
     assert isinstance(statement, ast.Assign) and isinstance(statement.value, ast.Dict)
+    given = form.new_names.get(symbol)
     for key, value in zip(statement.value.keys, statement.value.values):
         if isinstance(key, ast.Constant) and key.value == "params":
             form.new_names[symbol] = form.model_of(value)
+    if given is not None and (given != form.new_names[symbol] or not _bound_once(form, name)):
+        raise Unsupported(name, "variables that are put together")
     form.delete(statement)
+
+
+def _bound_once(form: _Native, name: ast.Name) -> bool:
+    stores = [n for n in form.flow.occurrences(form.flow.symbol(form.source(name), name)) if isinstance(n.ctx, ast.Store)]
+    return stores == [name]
 
 
 def _arguments(function: ast.FunctionDef | ast.Lambda) -> list[str]:

@@ -41,6 +41,7 @@ from . import (
     aux_results,
     bound_models,
     by_hand,
+    caught_updates,
     changes,
     collections,
     copies,
@@ -174,6 +175,7 @@ class _Native(Rewrite):
         self.kept_steps: dict[ast.AST, str] = {}  # `state.step` read after an update → the name that keeps it
         self.copies = copies.find(self)
         hoisted = old_values.check(self)
+        caught_updates.check(self)
         self.functions = steps.functions(self)
         unused_models.drop(self)
         self.namesakes = namesakes.Namesakes(self)

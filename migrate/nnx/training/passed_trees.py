@@ -60,6 +60,7 @@ class PassedTrees(Rewrite):
     def __init__(self, component: Component, flow: Flow, contexts: dict[str, FileContext]) -> None:
         super().__init__(component, flow, contexts)
         self.fields: set[str] = set()  # of the project's own states, with trees of the component
+        self.parts = ["params"]  # the collections that the models have
 
     def goes_on(self, node: ast.AST) -> bool:
         """Does a tree go where it stays one, and where the flow of values still knows it?"""
@@ -127,8 +128,12 @@ class PassedTrees(Rewrite):
             method = self.flow.value(call.func)
             if isinstance(method, Method) and method.name in ("apply", "bind"):
                 return True
-        if isinstance(self.flow.value(parent), Variables) and len(parent.keys) > 1:
-            return True  # params and statistics as `init` returns them
+        if isinstance(self.flow.value(parent), Variables):
+            if len(parent.keys) > 1:
+                return True  # params and statistics as `init` returns them
+            if self.parts == ["params"] and isinstance(call, ast.Assign | ast.Return) and self.goes_on(parent):
+                self.replace(parent, node)  # params alone are the same tree as what `init` returns
+                return True
         key = next((k for k, v in zip(parent.keys, parent.values) if v is node), None)
         if not (isinstance(key, ast.Constant) and isinstance(key.value, str) and isinstance(call, ast.Return)):
             return False

@@ -16,6 +16,7 @@ from ...context import FileContext
 from ...diagnostics import Severity
 from ...linen.flow.flow import Flow
 from ...linen.flow.flow_values import Method, Nothing, State
+from ...linen.flow.unmentioned import is_unmentioned
 from ...source import SourceFile
 from ...trees import subtree
 from .components import Component
@@ -26,6 +27,15 @@ from .rewrite import Unsupported
 def report(changed: Iterable[Component], flow: Flow, contexts: dict[str, FileContext]) -> None:
     """NNX609, in the files that run with models whose variables are no dictionaries any more."""
     project = flow.project
+    changed = list(changed)
+    for helper, value in flow.unmentioned.items():
+        if any(component.holds(value) for component in changed):
+            contexts[flow.source_of[helper].module].report(
+                helper,
+                "NNX609",
+                f"nothing here calls {helper.name}: it takes what its program has for the params of the model",
+                help="Where another program calls it, migrate the two together.",
+            )
     sites = [site for component in changed for site in component.sites]
     if not sites:
         return
@@ -33,7 +43,7 @@ def report(changed: Iterable[Component], flow: Flow, contexts: dict[str, FileCon
         source = project.files[module]
         for function in source.tree.body:
             asked = next(_asked(flow, source, function), None) if isinstance(function, ast.FunctionDef) else None
-            if isinstance(function, ast.FunctionDef) and asked and is_unmentioned(flow, source, function):
+            if isinstance(function, ast.FunctionDef) and asked and is_unmentioned(flow.project, source, function):
                 contexts[module].report(
                     function,
                     "NNX609",
@@ -58,22 +68,7 @@ def check_states(form: PassedTrees) -> None:
 def _never_runs(flow: Flow, source: SourceFile, node: ast.AST) -> bool:
     """Does it stand in a function that nothing mentions?"""
     outer = [parent for parent in source.ancestors(node) if isinstance(parent, ast.FunctionDef)]
-    return bool(outer) and outer[-1] in source.tree.body and is_unmentioned(flow, source, outer[-1])
-
-
-def is_unmentioned(flow: Flow, source: SourceFile, function: ast.FunctionDef) -> bool:
-    """Does nothing of the project say the name of a function of a file, but imports and the function itself?"""
-    project = flow.project
-    name = project.canonical(f"{source.module}.{function.name}" if source.module else function.name)
-    if project.definition(name) != (source, function):
-        return False
-    own = set(subtree(function))
-    for file in project.files_saying(function.name):
-        if any(node not in own and project.qualname(file, node) in (name, None) for node in file.saying(function.name)):
-            return False
-        if any(isinstance(n, ast.Constant) and n.value == function.name for n in file.by_kind.get(ast.Constant, ())):
-            return False
-    return True
+    return bool(outer) and outer[-1] in source.tree.body and is_unmentioned(flow.project, source, outer[-1])
 
 
 def _asked(flow: Flow, source: SourceFile, function: ast.FunctionDef) -> Iterator[str]:

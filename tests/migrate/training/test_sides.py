@@ -77,7 +77,7 @@ OTHERS = {
     "statistics_that_init_may_update": "NNX603",
     "variables_that_init_updates": "NNX603",
     "a_changed_layer_as_a_model": "NNX603",
-    "layers_as_whole_models": "NNX603",
+    "layers_as_whole_models": "NNX602",
     "a_wrapped_class_in_a_kept_loop": "NNX603",
     "inputs_called_underscore": "NNX603",
     "loss_that_takes_its_state_first": "NNX601",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from nnx_migrate.migrate.context import Options
@@ -24,31 +25,114 @@ x = jnp.ones((2, 5))
 params = model.init(jax.random.key(0), x)['params']
 out = float(model.apply({'params': params}, x).sum())
 """
-# Expression → whether it is rewritten; else it is marked.
+# Expression → whether it is said right; else it is marked.
 SAID = {
     "type(model).__name__": True,
     "type(model) is MLP, type(model) == MLP, type(model) in (MLP, int)": True,
-    "issubclass(type(model), MLP)": True,
+    "issubclass(type(model), MLP), issubclass(MLP, type(model)), issubclass(type(model), Holder)": True,
     "describe(model)": True,
     "Holder().name()": True,
     "type(MLP(2)).__qualname__": True,
     "type(3).__name__, type(params).__name__": True,
-    "f'{type(model).__name__}'": False,
-    "f'{x.ndim:{len(type(model).__name__)}}'": False,
-    "type(model)(5).features": False,
+    "f'{type(model).__name__}'": True,
+    "f'{x.ndim:{len(type(model).__name__)}}'": True,
+    "f'{type(model) is MLP}'": False,
+    "type(model)(5).features, type(type(model)(features=6)).__name__": True,
+    "type(model) is type(MLP(3)), type(model) == type(MLP(3)), len({type(model): 1, type(MLP(3)): 2})": True,
+    "[type(m).__name__ for m in (MLP(2), model)], type([model][0]).__module__": True,
+    "[type(m) is MLP for m in (MLP(2), 3)], [type(m) is not MLP for m in [model, 'a']]": True,
+    "{MLP: 'mlp'}[type({'a': model}['a'])], str(type([model][0])), type([model][0]).__doc__ == MLP.__doc__": True,
+    "isinstance(MLP(2), type([model][0])), isinstance([model][0], type), isinstance(type([model][0]), type)": True,
+    "type(copy.copy(model)).__name__, type(copy.deepcopy([model])[0]) is type([model][0])": True,
 }
 
 
 @pytest.mark.parametrize("said", SAID)
 def test_the_class_of_a_model(kit, said: str) -> None:
-    done = kit.migrate(HEAD + f"said = {said}\nkept = model.features, isinstance(model, MLP)\n", kit.MLP)
+    text = f"import copy\n{HEAD}said = {said}\nkept = model.features, isinstance(model, MLP)\n"
+    done = kit.migrate(text, kit.MLP)
     assert "NNX603" in done.codes and "Functional(MLP" in done.after
-    marked = "is `Functional` here" in done.after
+    marked = "another type than the model's class here" in done.after
     assert marked is not SAID[said]
     before = done.run(done.before)
     if SAID[said]:
         after = done.run(done.after)
         assert (after["said"], after["kept"]) == (before["said"], before["kept"])
+
+
+KINDS = """import jax
+import jax.numpy as jnp
+from flax import linen as nn
+
+
+class Net(nn.Module):
+    width: int = 3
+
+    @nn.compact
+    def __call__(self, x):
+        return nn.Dense(1)(nn.Dense(self.width)(x))
+
+
+class Wide(Net):
+    pass
+
+
+class Other(nn.Module):
+    @nn.compact
+    def __call__(self, x):
+        return nn.Dense(1)(x)
+
+
+models = [Net(), Wide(4), Other()]
+x = jnp.ones((2, 5))
+for model in models:
+    params = model.init(jax.random.key(0), x)["params"]
+    out = float(model.apply({"params": params}, x).sum())
+wide = type(models[1])(width=6)
+said = [ASKED]
+"""
+
+
+def _sides(text: str) -> tuple[Any, Any]:
+    result = migrate_project([SourceFile.parse(Path("m.py"), "m", text)], Options())
+    for path, content in result.created.items():
+        module(path.stem, content)
+    after = result.files[0].after or ""
+    assert "Functional(Wide" in after
+    return module("kinds", text), module("kinds", after)
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        "type(m).__name__ for m in models",
+        "({Net: 1, Wide: 2}.get(type(m)), {Other: 3, Net: 4, Wide: 5}[type(m)]) for m in models",
+        "type(m) in (Net, Other) for m in models",
+        "(len(jax.tree.leaves([m])), hash(m) == hash(m), m == m) for m in models",
+        "type(m) is Net for m in models",
+        "issubclass(type(m), Net) for m in models",
+        "issubclass(Wide, type(m)) for m in models",
+        "issubclass(type(m), type(n)) for m in models for n in models",
+        "isinstance(m, type(n)) for m in models for n in models",
+        "issubclass(type(models[i]), Net) and issubclass(Wide, Net) for i in range(3)",
+        "type(m) == k for m in models for k in (Net, Wide, int)",
+        "(str(type(m)), type(wide).__name__, wide.width) for m in models",
+        "type(m) is type(n) for m in models for n in [*models, wide]",
+        "wide.apply(wide.init(jax.random.key(0), x), x).shape",
+    ],
+)
+def test_types_of_models_that_are_not_followed(asked: str) -> None:
+    before, after = _sides(KINDS.replace("ASKED", asked))
+    assert after.said == before.said
+
+
+def test_a_type_has_what_its_class_has() -> None:
+    _, after = _sides(KINDS.replace("ASKED", "1"))
+    kind = type(after.models[0])
+    assert kind.__call__ is not None and issubclass(kind, kind.__mro__[1]) and not issubclass(kind.__mro__[1], kind)
+    for asked in kind, kind.__mro__[1]:
+        with pytest.raises(AttributeError, match="other"):
+            asked.other  # noqa: B018
 
 
 def test_another_function_of_that_name(kit) -> None:
