@@ -107,7 +107,7 @@ def run_if(run: Execution, node: ast.If, rest: Sequence[ast.stmt], env: Env, ret
     env_then, env_else = env.copy(), env.copy()
     run.narrow(node.test, env_then, True)
     run.narrow(node.test, env_else, False)
-    on_one_side = _none_on_one_side(env, env_then, env_else)
+    on_one_side = joined_branches.none_on_one_side(env, env_then, env_else)
     sides = step_of(run, node.test, test, text, env)
     if sides is not None and sides[0].deps and localized is not None:
         sides = (dataclasses.replace(sides[0], test=localized), dataclasses.replace(sides[1], test=localized))
@@ -217,20 +217,6 @@ def run_if(run: Execution, node: ast.If, rest: Sequence[ast.stmt], env: Env, ret
                     env.names[name] = Abs(Unknown(name))
                     env.local.discard(name)
     return False, took_rest
-
-
-def _none_on_one_side(env: Env, then: Env, orelse: Env) -> dict[str, tuple[Abs, Abs, Abs]]:
-    """Names that are None on one side of a condition, of which the other side says nothing: as before, and on both sides.
-
-    Where `a is not None or b is not None` does not hold, neither is given; where it does, `b` may be None all the same.
-    """
-    found = {}
-    for name, was in env.names.items():
-        sides = (then.names[name], orelse.names[name])
-        of_none = [side is not was and side.value == Const(None) for side in sides]
-        if any(of_none) and any(side is was for side in sides):
-            found[name] = (was, *sides)
-    return found
 
 
 def _is_caught(run: Execution) -> bool:

@@ -1,6 +1,7 @@
 """Arrays that one side of a condition joins to something: `if skip is not None: x = jnp.concatenate([x, skip], -1)`.
 
-Of two sides a width that is not known is taken to be the other's. Here it is not: something is added to it.
+Of two sides a width that is not known is taken to be the other's. Here it is not: something is added to it. And names that
+are None on one side alone, of which behind the condition no more is known than before it.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from ...trees import subtree
 from ..values.environment import Env
 from ..values.sites import Abs
-from ..values.values import Array, Shape, Value
+from ..values.values import Array, Const, Shape, Value
 
 _JOINS = frozenset({"concatenate", "concat", "hstack", "append"})
 
@@ -61,4 +62,18 @@ def _without_width(value: Value) -> Value:
     return dataclasses.replace(value, shape=Shape((*value.shape.dims[:-1], None), value.shape.lead))
 
 
-__all__ = ["of_either", "widen"]
+def none_on_one_side(env: Env, then: Env, orelse: Env) -> dict[str, tuple[Abs, Abs, Abs]]:
+    """Names that are None on one side of a condition, of which the other side says nothing: as before, and on both sides.
+
+    Where `a is not None or b is not None` does not hold, neither is given; where it does, `b` may be None all the same.
+    """
+    found = {}
+    for name, was in env.names.items():
+        sides = (then.names[name], orelse.names[name])
+        of_none = [side is not was and side.value == Const(None) for side in sides]
+        if any(of_none) and any(side is was for side in sides):
+            found[name] = (was, *sides)
+    return found
+
+
+__all__ = ["none_on_one_side", "of_either", "widen"]
