@@ -95,7 +95,8 @@ def run_if(run: Execution, node: ast.If, rest: Sequence[ast.stmt], env: Env, ret
     if inside is not None:
         return run_if(run, inside, rest, env, returned)
     asks_sizes = localized is None and any(_asks_sizes(part, env) for part in left_open or [node.test])
-    asks_sizes |= localized is None and not text and _is_lost(node.test, test, env) and not _is_of_loop(node, env)
+    lost = localized is None and not text and _is_lost(node.test, test, env) and not _is_of_loop(node, env)
+    asks_sizes |= lost and run.model.qualname not in run.analyser.given_outside.handed  # the first call has its answer
     outer = run.block
     then, orelse = Block(), Block()
     branch = Branch(localized, then, orelse, env.source, text)
