@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import functools
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, TypeVar
 
 Kind = TypeVar("Kind", bound=ast.AST)
@@ -78,6 +78,18 @@ def children(node: ast.AST) -> list[ast.AST]:
         elif kind not in _LEAVES:
             found.append(value)
     return found
+
+
+def sides(node: ast.expr) -> Iterator[ast.expr]:
+    """What a value may be: either side of `self.down if i > 0 else self.same`, any part of `given or made`."""
+    if isinstance(node, ast.IfExp):
+        yield from sides(node.body)
+        yield from sides(node.orelse)
+    elif isinstance(node, ast.BoolOp):
+        for part in node.values:
+            yield from sides(part)
+    else:
+        yield node
 
 
 def same_tree(one: ast.AST, other: ast.AST) -> bool:

@@ -10,7 +10,8 @@ import ast
 import re
 from typing import Any
 
-from ...trees import same_tree, subtree
+from ...trees import same_tree
+from ..lists.loop_names import loops_binding
 
 _DICTS = re.compile(r"(?i)(dict|mapping)$")
 _SAME_ITEMS = frozenset({"sorted", "list", "tuple", "reversed", "set", "iter"})
@@ -23,12 +24,8 @@ def is_key(run: Any, held: ast.expr, node: ast.expr, env: Any) -> bool:
         return True
     if not isinstance(node, ast.Name):
         return False
-    for parent in env.source.ancestors(node):
-        loops = [parent] if isinstance(parent, ast.For) else getattr(parent, "generators", [])
-        for loop in loops:
-            if any(isinstance(n, ast.Name) and n.id == node.id for n in subtree(loop.target)):
-                return _gives_strings(run, held, loop.target, loop.iter, node.id, env)
-    return False
+    loop = next(loops_binding(env.source, node, node.id), None)
+    return loop is not None and _gives_strings(run, held, loop.target, loop.iter, node.id, env)
 
 
 def _gives_strings(run: Any, held: ast.expr, target: ast.expr, over: ast.expr, name: str, env: Any) -> bool:
@@ -52,12 +49,12 @@ def _gives_strings(run: Any, held: ast.expr, target: ast.expr, over: ast.expr, n
         return True
     if isinstance(over, ast.Attribute) and isinstance(over.value, ast.Name) and over.value.id == "self":
         field = run.fields.get(over.attr)
-        said = field is not None and field.annotation is not None and _items(field.annotation) == "str"
+        said = field is not None and field.annotation is not None and items_said(field.annotation) == "str"
         return said or (field is not None and _are_strings(field.default))
     return _are_strings(over)
 
 
-def _items(annotation: ast.expr) -> str:
+def items_said(annotation: ast.expr) -> str:
     """What an annotation says of what a loop goes through: `str` of `Sequence[str]`, and of `dict[str, int]`."""
     if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
         try:
@@ -67,7 +64,7 @@ def _items(annotation: ast.expr) -> str:
     if not isinstance(annotation, ast.Subscript):
         return ""
     if ast.unparse(annotation.value).rpartition(".")[2] == "Optional":
-        return _items(annotation.slice)
+        return items_said(annotation.slice)
     parts = annotation.slice.elts if isinstance(annotation.slice, ast.Tuple) else [annotation.slice]
     if _DICTS.search(ast.unparse(annotation.value)):
         return ast.unparse(parts[0])
@@ -80,4 +77,4 @@ def _are_strings(node: ast.expr | None) -> bool:
     return bool(keys) and all(isinstance(key, ast.Constant) and isinstance(key.value, str) for key in keys)
 
 
-__all__ = ["is_key"]
+__all__ = ["is_key", "items_said"]

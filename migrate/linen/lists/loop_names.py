@@ -13,6 +13,15 @@ from ..values.arguments import stored_names
 Comprehension = ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp
 
 
+def loops_binding(source: SourceFile, node: ast.expr, name: str) -> Iterator[ast.For | ast.comprehension]:
+    """The loops around an expression that bind a name, innermost first."""
+    for parent in source.ancestors(node):
+        loops: list[Any] = [parent] if isinstance(parent, ast.For) else getattr(parent, "generators", [])
+        for loop in loops:
+            if any(isinstance(n, ast.Name) and n.id == name for n in subtree(loop.target)):
+                yield loop
+
+
 def flattened(node: ast.AST) -> ast.Tuple | ast.List | None:
     """What every pass adds to `[layer for width in widths for layer in (nn.Dense(width), nn.relu)]`."""
     if not isinstance(node, ast.ListComp) or len(node.generators) != 2 or any(g.ifs or g.is_async for g in node.generators):

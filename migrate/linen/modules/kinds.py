@@ -5,9 +5,10 @@ from __future__ import annotations
 import ast
 import dataclasses
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 from ..project.classes import Classes, ClassModel
-from ..values.sites import BoundArg, Factory, Module, Static
+from ..values.sites import BoundArg, Factory, Module, Static, Unmigratable
 from ..values.values import Array, Int, ShapeOf, Tup, Unknown, Value
 from .lost_factories import factories_in
 
@@ -68,6 +69,17 @@ class Kinds:
                 return
         known.append(factory)
         self.version += 1
+
+    def unknown(self, done: Mapping[str, Any]) -> Iterator[tuple[ClassModel, str]]:
+        """The classes that failed for a field of which nothing says what it makes, each with that field.
+
+        `done`: the execution of each class, or why there is none.
+        """
+        for name, error in list(done.items()):  # what is learned on the way changes it
+            field = error.field if isinstance(error, Unmigratable) and error.code == "NNX138" else ""
+            model = self.classes.get(name) if field else None
+            if model is not None and not self.of(model, field):
+                yield model, field
 
     def of(self, model: ClassModel, field: str) -> list[Factory]:
         """What a field is given, in the class itself or, as they share its methods, in a class that inherits from it."""

@@ -38,11 +38,8 @@ _CALLABLE = re.compile(r"\b(Callable|Any|ModuleDef|Module|Type|type)\b")
 def learn(analyser: Any) -> bool:
     """Take such fields for what their names say; True where that is news."""
     before = analyser.kinds.version
-    failed = [(name, error) for name, error in analyser.done.items() if isinstance(error, Unmigratable)]
-    for qualname, error in failed:
-        model, field = analyser.classes.get(qualname), getattr(error, "field", "")
-        if error.code != "NNX138" or not field or model is None or analyser.kinds.of(model, field):
-            continue
+    for model, field in analyser.kinds.unknown(analyser.done):
+        qualname = model.qualname
         if qualname in analyser.kinds.never_named:
             continue
         kind = _kind(model, field) if _is_free(analyser, model, field) else None

@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..project.classes import ClassModel
-from ..values.sites import Abs, BoundArg, Factory, Unmigratable
+from ..values.sites import Abs, BoundArg, Factory
 from . import unknown_callees
 from .kinds import same_kind
 
@@ -21,15 +21,11 @@ from .kinds import same_kind
 def learn(analyser: Any) -> bool:
     """Take the fields of classes that nothing constructs for what their neighbours are given; True where that is news."""
     before = analyser.kinds.version
-    failed = [(name, error) for name, error in analyser.done.items() if isinstance(error, Unmigratable)]
-    for qualname, error in failed:
-        model, field = analyser.classes.get(qualname), getattr(error, "field", "")
-        if error.code != "NNX138" or not field or model is None or analyser.kinds.of(model, field):
-            continue
+    for model, field in analyser.kinds.unknown(analyser.done):
         if not _is_alone(analyser, model, field):
             continue
         for factory in _given_beside(analyser, model, field):
-            analyser.learns(qualname, {field: BoundArg(None, Abs(factory), None)})
+            analyser.learns(model.qualname, {field: BoundArg(None, Abs(factory), None)})
     return bool(analyser.kinds.version != before)
 
 

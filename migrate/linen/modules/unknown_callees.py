@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from ...source import SourceFile
-from ...trees import subtree
+from ...trees import sides, subtree
+from ..lists.loop_names import loops_binding
 from ..shapes.shape_keeping import names_activation
 from ..values.sites import Abs, Function, Static, Unmigratable
 from ..values.values import Unknown, Value
@@ -75,7 +76,7 @@ def _field_in_setup(run: Any, func: ast.expr) -> str:
         return ""
     attribute = func.attr  # type: ignore[attr-defined]
     values = [n.value for n in setup.nodes if isinstance(n, ast.Assign) and any(_is_named(t, attribute) for t in n.targets)]
-    fields = {_root_field(run, side) for value in values for side in _sides(value) if isinstance(side, ast.Call)}
+    fields = {_root_field(run, side) for value in values for side in sides(value) if isinstance(side, ast.Call)}
     return fields.pop() if len(fields) == 1 else ""
 
 
@@ -258,11 +259,7 @@ def _made_of_items(run: Any, func: ast.expr, env: Any) -> str | None:
 
 def _iterables(node: ast.expr, name: str, env: Any) -> Iterator[ast.expr]:
     """What the loops around an expression go through that bind a name."""
-    for parent in env.source.ancestors(node):
-        loops: list[Any] = [parent] if isinstance(parent, ast.For) else getattr(parent, "generators", [])
-        for loop in loops:
-            if any(isinstance(n, ast.Name) and n.id == name for n in subtree(loop.target)):
-                yield loop.iter
+    return (loop.iter for loop in loops_binding(env.source, node, name))
 
 
 def _goes_through_field(run: Any, iterable: ast.expr, env: Any) -> bool:
@@ -299,15 +296,7 @@ def _maker(value: Value) -> ast.expr | None:
 def by_one_of_fields(value: Value) -> bool:
     """Did one of several fields make it: `(self.wide if i else self.narrow)(4)`?"""
     maker = _maker(value)
-    return isinstance(maker, ast.IfExp | ast.BoolOp) and any(map(_is_of_self, _sides(maker)))
-
-
-def _sides(node: ast.expr) -> Iterator[ast.expr]:
-    parts = [node.body, node.orelse] if isinstance(node, ast.IfExp) else getattr(node, "values", [])
-    for part in parts:
-        yield from _sides(part)
-    if not parts:
-        yield node
+    return isinstance(maker, ast.IfExp | ast.BoolOp) and any(map(_is_of_self, sides(maker)))
 
 
 def _is_of_self(node: ast.expr) -> bool:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from ...catalog import layers
 from ...source import SourceFile
-from ...trees import of_kind, said, subtree
+from ...trees import of_kind, said, sides, subtree
 from ..execution.analyser import Analyser
 from ..execution.execute import Execution
 from ..lifted import lifted_aliases
@@ -296,7 +296,7 @@ def _factory_fields(model: ClassModel) -> set[str]:
     handed = [node.value for node in of_kind(model.node, ast.Assign)]
     for node in of_kind(model.node, ast.Call):
         handed += [node.func, *node.args, *[k.value for k in node.keywords]]
-    for value in itertools.chain.from_iterable(map(_sides, handed)):
+    for value in itertools.chain.from_iterable(map(sides, handed)):
         if isinstance(value, ast.Attribute) and isinstance(value.value, ast.Name) and value.value.id == "self":
             used.add(value.attr)
     return used & fields
@@ -315,18 +315,6 @@ def _given_to(statement: ast.Assign, name: str) -> ast.expr | None:
                 if isinstance(one, ast.Name) and one.id == name:
                     return value
     return None
-
-
-def _sides(node: ast.expr) -> Iterator[ast.expr]:
-    """What a value may be: either side of `self.down if i > 0 else self.same`."""
-    if isinstance(node, ast.IfExp):
-        yield from _sides(node.body)
-        yield from _sides(node.orelse)
-    elif isinstance(node, ast.BoolOp):
-        for part in node.values:
-            yield from _sides(part)
-    else:
-        yield node
 
 
 def _bound(source: SourceFile, scope: ast.FunctionDef) -> frozenset[str]:

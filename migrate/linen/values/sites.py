@@ -15,7 +15,7 @@ from ...edits import Edit, Overlay, Part
 from ...frozen import frozen
 from ...source import SourceFile
 from .dims import Dim
-from .values import Const, Int, Shape, Slice, Unknown, Value
+from .values import Const, Int, Shape, Slice, Tup, Unknown, Value
 
 
 class Unmigratable(Exception):
@@ -542,6 +542,15 @@ class For:
     conditions: tuple[Localized, ...] = ()
     hidden: frozenset[str] = frozenset()  # names of comprehensions, which mean something else after them
     again: For | None = None  # the loop of setup that it says again
+
+
+def items_of(held: Value) -> list[Value]:
+    """What a tuple, list or dict holds; nothing of what is none."""
+    if isinstance(held, Tup):
+        return list(held.items)
+    if isinstance(held, Table):
+        return list(held.items.values())
+    return [held.element] if isinstance(held, Repeated) else []
 
 
 def steps_of(block: Block) -> Iterator[Any]:

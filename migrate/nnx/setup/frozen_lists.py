@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...linen.values.mutation import changed_names
-from ...linen.values.sites import Repeated, Static, Table
+from ...linen.values.sites import Repeated, Static, Table, items_of
 from ...linen.values.values import Tup, Unknown, Value
 from ...source import SourceFile
 from ...trees import subtree
@@ -104,14 +104,7 @@ def _is_tuple(node: ast.expr) -> bool:
 
 def _holds_lists(held: Value) -> bool:
     """Is there a list in a list or dict, which Linen makes a tuple, too?"""
-    inner: list[Value] = []
-    if isinstance(held, Tup):
-        inner = list(held.items)
-    elif isinstance(held, Table):
-        inner = list(held.items.values())
-    elif isinstance(held, Repeated):
-        inner = [held.element]
-    return any((isinstance(item, Tup) and item.kind == "list") or _holds_lists(item) for item in inner)
+    return any((isinstance(item, Tup) and item.kind == "list") or _holds_lists(item) for item in items_of(held))
 
 
 def _is_sequence(held: Value) -> bool:

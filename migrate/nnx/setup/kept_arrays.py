@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ...linen.values.sites import Repeated, Table
+from ...linen.values.sites import Repeated, Table, items_of
 from ...linen.values.values import Array, Tup, Value
 from ...trees import subtree
 
@@ -35,16 +35,9 @@ def keeps_arrays(text: ClassText) -> bool:
 
 
 def _leaves(held: Value) -> Iterator[Value]:
-    items: tuple[Value, ...] = ()
-    if isinstance(held, Tup):
-        items = tuple(held.items)
-    elif isinstance(held, Table):
-        items = tuple(held.items.values())
-    elif isinstance(held, Repeated):
-        items = (held.element,)
-    else:
+    if not isinstance(held, Tup | Table | Repeated):
         yield held
-    for item in items:
+    for item in items_of(held):
         yield from _leaves(item)
 
 

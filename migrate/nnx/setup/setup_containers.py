@@ -10,7 +10,7 @@ from ...edits import Span
 from ...linen.lists.chains import Chain
 from ...linen.project.classes import ClassModel
 from ...linen.values.merging import Either
-from ...linen.values.sites import Module, Repeated, Table, Unmigratable, Variable
+from ...linen.values.sites import Module, Repeated, Table, Unmigratable, Variable, items_of
 from ...linen.values.values import Array, Tup, Unknown, Value
 from ...source import SourceFile
 from ...trees import subtree
@@ -124,14 +124,7 @@ def _is_whole(held: Value) -> bool:
 
 def _leaves(held: Value) -> Iterator[Value]:
     """What a container holds, and the containers in it; nothing of what is no container."""
-    inner: list[Value] = []
-    if isinstance(held, Tup):
-        inner = list(held.items)
-    elif isinstance(held, Table):
-        inner = list(held.items.values())
-    elif isinstance(held, Repeated):
-        inner = [held.element]
-    for item in inner:
+    for item in items_of(held):
         if isinstance(item, Tup | Table | Repeated):
             yield from _leaves(item)
         else:

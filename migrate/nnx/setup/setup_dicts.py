@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from ...linen.execution.string_keys import items_said
 from ...linen.project.classes import Method
 from ...linen.values.sites import Repeated, Site, Table, Unmigratable
 from ...linen.values.values import Int, Value
@@ -107,20 +108,10 @@ def _is_number(writer: ClassWriter, node: ast.DictComp) -> bool:
     )
     if field is None:
         return False
-    annotated = field.annotation is not None and re.search(r"\bint\b", ast.unparse(_of_keys(field.annotation))) is not None
+    said = "" if field.annotation is None else items_said(field.annotation) or ast.unparse(field.annotation)
+    annotated = re.search(r"\bint\b", said) is not None
     items = field.default.elts if isinstance(field.default, ast.Tuple | ast.List) else []
     return annotated or any(isinstance(i, ast.Constant) and not isinstance(i.value, str) for i in items)
-
-
-def _of_keys(annotation: ast.expr) -> ast.expr:
-    """What an annotation says of what a loop goes through: `str` of `dict[str, tuple[int, ...]]`."""
-    if not isinstance(annotation, ast.Subscript) or not isinstance(annotation.slice, ast.Tuple):
-        return annotation
-    parts, of_dict = annotation.slice.elts, _DICTS.search(ast.unparse(annotation.value))
-    return parts[0] if len(parts) == 2 and of_dict else annotation
-
-
-_DICTS = re.compile(r"(?i)(dict|mapping)$")
 
 
 def _numbers_as_strings(
