@@ -12,37 +12,12 @@ from nnx_migrate.migrate.pipeline import migrate_project
 from nnx_migrate.migrate.source import SourceFile
 
 from ..modules.loading import module
+from .small_net import STEP
 
-HEAD = """import contextlib
+HEAD = f"""import contextlib
 import math
-import jax
-import jax.numpy as jnp
-import optax
-from flax import linen as nn
-from flax.training.train_state import TrainState
-
-
-class Diverged(Exception):
+{STEP.replace("def step(", "def update(")}class Diverged(Exception):
     pass
-
-
-class Net(nn.Module):
-    @nn.compact
-    def __call__(self, x):
-        ones = nn.initializers.constant(0.3)
-        return nn.Dense(1, kernel_init=ones)(jnp.tanh(nn.Dense(4, kernel_init=ones)(x)))
-
-
-x = jnp.sin(jnp.arange(12.0)).reshape(4, 3)
-net = Net()
-params = net.init(jax.random.key(0), x)["params"]
-state = TrainState.create(apply_fn=net.apply, params=params, tx=optax.sgd(0.1, momentum=0.9))
-
-
-@jax.jit
-def update(state, x):
-    loss, grads = jax.value_and_grad(lambda p: ((state.apply_fn({"params": p}, x) - 1) ** 2).mean())(state.params)
-    return state.apply_gradients(grads=grads), loss
 
 
 def verify(loss):

@@ -12,34 +12,8 @@ from nnx_migrate.migrate.pipeline import migrate_project
 from nnx_migrate.migrate.source import SourceFile
 
 from ..modules.loading import module
+from .small_net import STEP
 
-HEAD = """import jax
-import jax.numpy as jnp
-import optax
-from flax import linen as nn
-from flax.training.train_state import TrainState
-
-
-class Net(nn.Module):
-    @nn.compact
-    def __call__(self, x):
-        ones = nn.initializers.constant(0.3)
-        return nn.Dense(1, kernel_init=ones)(jnp.tanh(nn.Dense(4, kernel_init=ones)(x)))
-
-
-x = jnp.sin(jnp.arange(12.0)).reshape(4, 3)
-net = Net()
-params = net.init(jax.random.key(0), x)["params"]
-state = TrainState.create(apply_fn=net.apply, params=params, tx=optax.sgd(0.1, momentum=0.9))
-
-
-@jax.jit
-def step(state, x):
-    loss, grads = jax.value_and_grad(lambda p: ((state.apply_fn({"params": p}, x) - 1) ** 2).mean())(state.params)
-    return state.apply_gradients(grads=grads), loss
-
-
-"""
 PROGRAMS = {
     "a state under its own name": """class Held:
     state = state
@@ -114,7 +88,7 @@ said += [Held.predict(state.params), float(loss)]
 @pytest.mark.parametrize("jit", ["nnx", "functional"])
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_names_of_class_bodies(name: str, jit: str) -> None:
-    text = HEAD + PROGRAMS[name]
+    text = STEP + PROGRAMS[name]
     result = migrate_project([SourceFile.parse(Path("m.py"), "m", text)], Options(jit=jit))  # type: ignore[arg-type]
     for path, content in result.created.items():
         module(path.stem, content)

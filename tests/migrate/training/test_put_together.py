@@ -12,26 +12,9 @@ from nnx_migrate.migrate.pipeline import migrate_project
 from nnx_migrate.migrate.source import SourceFile
 
 from ..modules.loading import module
+from .small_net import NET
 
-HEAD = """import jax
-import jax.numpy as jnp
-import optax
-from flax import linen as nn
-from flax.training.train_state import TrainState
-
-ones = nn.initializers.constant(0.3)
-
-
-class Net(nn.Module):
-    @nn.compact
-    def __call__(self, x):
-        return nn.Dense(1, kernel_init=ones)(jnp.tanh(nn.Dense(4, kernel_init=ones)(x)))
-
-
-x = jnp.sin(jnp.arange(12.0)).reshape(4, 3)
-net = Net()
-said = []
-"""
+HEAD = f"{NET}said = []\n"
 VALUE = """def value(variables):
     return float(net.apply(variables, x).sum())
 

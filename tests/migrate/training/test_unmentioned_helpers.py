@@ -11,37 +11,11 @@ from nnx_migrate.migrate.pipeline import migrate_project
 from nnx_migrate.migrate.source import SourceFile
 
 from ..modules.loading import module
+from .small_net import STEP
 
-PROGRAM = """import functools
-import jax
-import jax.numpy as jnp
+PROGRAM = f"""import functools
 import numpy as np
-import optax
-from flax import linen as nn
-from flax.training.train_state import TrainState
-
-ones = nn.initializers.constant(0.3)
-
-
-class Net(nn.Module):
-    @nn.compact
-    def __call__(self, x):
-        return nn.Dense(1, kernel_init=ones)(jnp.tanh(nn.Dense(4, kernel_init=ones)(x)))
-
-
-x = jnp.sin(jnp.arange(12.0)).reshape(4, 3)
-net = Net()
-params = net.init(jax.random.key(0), x)["params"]
-state = TrainState.create(apply_fn=net.apply, params=params, tx=optax.sgd(0.1))
-
-
-@jax.jit
-def step(state, x):
-    loss, grads = jax.value_and_grad(lambda p: ((state.apply_fn({"params": p}, x) - 1) ** 2).mean())(state.params)
-    return state.apply_gradients(grads=grads), loss
-
-
-HELPER
+{STEP}HELPER
 for _ in range(3):
     state, loss = step(state, x)
 """
