@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ...catalog import layers
 from ...edits import Part, Parts, Span
 from ...linen.modules.module_calls import NAMED_TODAY
+from ...linen.project.classes import Method
 from ...linen.values.environment import Env
 from ...linen.values.sites import BoundArg, Module, Site, Unmigratable
 from ...source import SourceFile
@@ -262,13 +263,30 @@ def parameters(writer: ClassWriter) -> None:
     method = writer.model.own_methods.get("__call__")
     if method is None or any(s.method != "__call__" for s in writer.run.sites if s.factory and s.factory.field):
         raise Unmigratable("NNX172", "modules made by a field's factory are used outside of __call__")
-    missing = [k for k in writer.text.call_keywords if k not in {p.arg for p in method.parameters}]
     arguments = method.node.args
     if arguments.kwonlyargs or arguments.vararg or arguments.kwarg:
         raise Unmigratable("NNX172", "__call__ already has keyword-only arguments")
-    last = [*arguments.args, *arguments.defaults][-1]
+    taken = writer.text.call_keywords.keys() & {p.arg for p in method.parameters}
+    if taken:
+        raise Unmigratable("NNX172", f"__call__ has an argument `{min(taken)}` of its own")
     end = max(writer.source.span(n).end for n in [*arguments.args, *arguments.defaults])
-    del last
-    if missing:
-        kinds = {name: "bool | None = None" if name in writer.text.perhaps else "bool" for name in missing}
-        writer.insert(end, ", *, " + ", ".join(f"{name}: {kind}" for name, kind in kinds.items()))
+    kinds = {name: "bool | None = None" if name in writer.text.perhaps else "bool" for name in writer.text.call_keywords}
+    writer.insert(end, ", *, " + ", ".join(f"{name}: {kind}" for name, kind in kinds.items()))
+    _hand_to_bases(writer, method)
+
+
+def _hand_to_bases(writer: ClassWriter, method: Method) -> None:
+    """`super().__call__(x)` gives the call of the base what that takes for the modules that a field makes there."""
+    own = {held: name for name, held in writer.text.call_keywords.items()}
+    for node, base in writer.run.super_calls:
+        if base.name != "__call__" or node not in method.nodes:
+            continue
+        plan = writer.text.plans.get(base.owner.qualname)
+        if plan is None or plan.details is None or not own.keys() >= set(plan.details.call_keywords.values()):
+            reason = f"what the call of {base.owner.name}, a base, takes for the modules of a field is not known"
+            raise Unmigratable("NNX172", reason, node)
+        flags = [f"{name}={own[held]}" for name, held in plan.details.call_keywords.items()]
+        if flags:
+            given = [*node.args, *node.keywords]
+            at = writer.source.span(given[-1]).end if given else writer.source.span(node).end - 1
+            writer.insert(at, f"{', ' if given else ''}{', '.join(flags)}")

@@ -39,8 +39,7 @@ def edits(writer: ClassWriter) -> None:
                 writer.put(node, node.attr, source=source)
     given = [*arguments.args, *arguments.defaults, *arguments.kwonlyargs, *[d for d in arguments.kw_defaults if d]]
     end = max(source.span(n).end for n in given)
-    # The flags of factories are written before these.
-    others = arguments.kwonlyargs or not writer.text.call_keywords.keys() <= {p.arg for p in method.parameters}
+    others = arguments.kwonlyargs or writer.text.call_keywords  # the flags of factories, which are written before these
     taken, lines = [] if others else ["*"], []
     for field in fields:
         name, absent = field.name, _absent(field, field.name in values)

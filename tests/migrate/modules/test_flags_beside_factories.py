@@ -122,11 +122,47 @@ class Net(nn.Module):
         norm = partial(nn.BatchNorm, use_running_average=not train)
         return Block(norm=norm, train=train)(x, use_running_average=train)
 """
+ABOVE = f"""{HEAD}
+
+class Base(nn.Module):
+    drop: Any
+
+    @nn.compact
+    def __call__(self, x, deterministic=True):
+        x = self.drop(0.5)(nn.Dense(4)(x))
+        return nn.Dropout(0.5)(x, deterministic=deterministic)
+
+
+class Block(Base):
+    @nn.compact
+    def __call__(self, x, deterministic=True):
+        x = super().__call__(x, deterministic)
+        return self.drop(0.3)(x)
+
+
+class Net(nn.Module):
+    @nn.compact
+    def __call__(self, x, train: bool = True):
+        drop = partial(nn.Dropout, deterministic=not train)
+        return Block(drop=drop)(x)
+
+
+class Both(nn.Module):
+    @nn.compact
+    def __call__(self, x, train: bool = True):
+        x = Block(drop=partial(nn.Dropout, deterministic=True))(x, not train)
+        return Block(drop=partial(nn.Dropout, deterministic=not train))(x)
+"""
 
 
 @pytest.mark.parametrize(
     ("program", "name"),
-    [(BESIDE, "Net"), (NORMS, "Net"), *[(OWN, name) for name in ("Net", "Given", "Written", "Through")]],
+    [
+        (BESIDE, "Net"),
+        (NORMS, "Net"),
+        *[(OWN, name) for name in ("Net", "Given", "Written", "Through")],
+        *[(ABOVE, name) for name in ("Net", "Both")],
+    ],
 )
 @pytest.mark.parametrize("train", [True, False])
 def test_each_flag_goes_its_way(program: str, name: str, train: bool) -> None:
