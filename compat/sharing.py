@@ -87,10 +87,17 @@ def _places(target: Any) -> dict[int, Path]:
 def _entry(node: Any, path: Path, key: Any, child: Any) -> Path:
     """Where Linen has what a module or container holds: the module `a` of the dict `heads` is `heads_a`.
 
-    The entries of lists keep their numbers here; `target.linen_key` joins them.
+    The entries of lists keep their numbers here; `target.linen_key` joins them. One that says its name in `linen_name`
+    (`linen_parity.named`) has that.
     """
     from flax import nnx
 
+    own = getattr(child, "__dict__", {}).get("linen_name") if path and _is_container(node) else None
+    if own is not None:
+        head = list(path)
+        while isinstance(head[-1], int) and len(head) > 1:
+            head.pop()
+        return (*head[:-1], own)
     if not path or not isinstance(node, nnx.Dict) or isinstance(child, nnx.Variable):
         return (*path, key)
     name, head = str(key), list(path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping, Sequence
 from pathlib import Path as FilePath
 from typing import Any
@@ -149,7 +150,10 @@ def from_linen(
 
     Raises:
         MismatchError: keys, shapes or dtypes that do not fit, all of them; the model is then unchanged.
+        TypeError: `model` is a class or function, which `restore` takes.
     """
+    if inspect.isroutine(model) or isinstance(model, type):
+        raise TypeError(f"from_linen: {model!r} makes a model; give it a model that was made")
     source, entries = memory_checkpoint(variables)
     found = slots_of(model)
     plan = match(found, source, rename=rename, restack=Restack.parse(restack), ignore=ignore, strict=strict)

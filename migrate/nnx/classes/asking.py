@@ -9,6 +9,7 @@ from ...linen.execution.asked_values import place_of
 from ...linen.project.classes import ClassModel
 from ...linen.project.forwarded_calls import forwarded
 from ...linen.values.sites import Site, Unmigratable
+from .inheritance import has_loops_of_base
 
 if TYPE_CHECKING:
     from ...linen.execution.analyser import Analyser
@@ -51,7 +52,7 @@ def asks(analyser: Analyser, name: str, failure: Unmigratable) -> bool:
     if forwarded(analyser.classes.project, info.source, info.node) is not None:
         return False  # its call says what it takes in another form
     run = analyser.done.get(name)
-    if run is None or isinstance(run, Unmigratable):
+    if run is None or isinstance(run, Unmigratable) or has_loops_of_base(run):
         return False
     found = place_of(run, *failure.lacks)
     if found is None or found.node in run.asked:

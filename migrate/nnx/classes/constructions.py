@@ -31,7 +31,7 @@ from ..factories import field_kinds
 from ..fields import fallbacks
 from ..generated import bridging, foreign
 from ..lifted import lifted
-from ..setup import setup_conditions
+from ..setup import setup_conditions, setup_names
 from ..text.text_parts import Details, InitLines, joined, short
 from . import asked_presence, asking, call_defaults, called_lambdas, first_inputs, lent_fields, own_names, rank_checks
 
@@ -55,7 +55,8 @@ def site_lines(text: ClassText, site: Site) -> InitLines:
 
 def _made(text: ClassText, site: Site) -> InitLines:
     inner = _layer(text, site) if site.kind == "layer" else _class(text, site)
-    return _under_transforms(text, site, asked_presence.made(text, site, inner))
+    lines = _under_transforms(text, site, asked_presence.made(text, site, inner))
+    return setup_names.said_by_itself(text, site, lines)
 
 
 # What a BatchNorm without the flag is given, so that a call without it raises as in Linen; the parity module says it.

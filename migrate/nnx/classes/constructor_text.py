@@ -33,7 +33,7 @@ from ..setup import carried, setup_conditions
 from ..setup.called_when import called_when
 from ..text.comments import PRAGMA
 from ..text.text_parts import bare, is_name, whole
-from . import constructor_names, size_steps
+from . import constructor_names, inheritance, size_steps
 
 if TYPE_CHECKING:
     from .class_text import ClassText
@@ -55,6 +55,7 @@ def constructor_lines(text: ClassText, entry: str) -> list[tuple[int, Parts]]:
         said = None
         text.analyser.says_nothing([text.model.qualname])
     lines, live = _emit(text, block, 0, set(said[1]) if said is not None else set())
+    inheritance.refuse_sizes_of_base(text, live)
     live -= carried.followed(text.run)
     if live & text.run.trackers and said is not None and text.model.qualname not in text.analyser.of_kinds:
         text.analyser.says_nothing([text.model.qualname])  # then it says nothing, and its callers do not ask

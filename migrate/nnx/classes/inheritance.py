@@ -7,7 +7,7 @@ base make, the derived constructor makes itself, as it is the derived class's si
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Set
 from typing import TYPE_CHECKING
 
 from ...edits import Part, Parts
@@ -20,7 +20,10 @@ from ...source import SourceFile
 from ...trees import subtree
 
 if TYPE_CHECKING:
+    from ...linen.execution.execute import Execution
     from .class_text import ClassText
+
+_Carried = list[tuple[str, Dim, Dim]]  # tracker, first size, next size
 
 
 def setup_owner(text: ClassText) -> ClassModel | None:
@@ -90,7 +93,12 @@ def call_of_base(text: ClassText) -> Parts:
     for field in owner.fields():
         arguments.append(f"{field.name}={text.field(field.name)}")
     base = text.analyser.execution(owner.qualname)
-    known = _bindings(base.sites, text)
+    known = _bindings(base, text)
+    made = delegated(text)
+    for site, (_, needs) in text.built.items():
+        if site not in made:
+            refuse_sizes_of_base(text, needs)
+    text.needs, text.closing = set(), True
     for added, argument, index in plan.details.added:
         if added.call:
             arguments.append(f"{added.name}={added.name}")
@@ -106,11 +114,27 @@ def call_of_base(text: ClassText) -> Parts:
             if shape is None or not sayable(shape):
                 raise Unmigratable("NNX161", f"`{added.name}` of {owner.name}, its base, is not known here")
             arguments.append(f"{added.name}={text.shape(shape)}")
+    text.closing = False
+    if text.needs & text.run.trackers:
+        raise Unmigratable("NNX161", f"what {owner.name}, its base, asks for follows from a loop")
     arguments.append("rngs=rngs")
     said: list[Part] = ["super().__init__(" if direct else f"{_base_name(text, owner)}.__init__("]
     for position, argument_text in enumerate(arguments):
         said += [", " if position else "", argument_text]
     return (*said, ")")
+
+
+def refuse_sizes_of_base(text: ClassText, needs: Set[str]) -> None:
+    """Refuse sizes that a loop of the base's constructor has when it is done."""
+    told = {tracker for site in delegated(text) for tracker, _, _ in text.run.all_carried.get(site, ())}
+    if needs & told:
+        raise Unmigratable("NNX161", "a size follows from a loop over modules that a base makes", text.model.node)
+
+
+def has_loops_of_base(run: Execution) -> bool:
+    """Do sizes go from one module to the next in a list that the constructor of a base fills?"""
+    own = {id(n) for m in run.model.own_methods.values() for n in m.nodes}
+    return any(site.in_setup and id(site.anchor()[1]) not in own for site in run.all_carried)
 
 
 def _base_name(text: ClassText, owner: ClassModel) -> str:
@@ -129,6 +153,7 @@ class _Bindings:
     def __init__(self) -> None:
         self.dims: dict[tuple[str, int], Dim] = {}
         self.shapes: dict[str, Shape] = {}
+        self.carried: dict[str, Dim] = {}  # what the base's loops carry, a size each → what those of this class do
 
     def bind(self, base: Shape, here: Shape) -> None:
         """Learn from one array that both classes give to the same submodule."""
@@ -156,32 +181,53 @@ class _Bindings:
 
     def check(self, base: Shape, here: Shape, node: ast.AST) -> None:
         """The last size must be what the base's constructor will make of the bound ones."""
-        x, y = base.dim(-1), here.dim(-1)
-        if x is None:
-            return
+        self._check_size(base.dim(-1), here.dim(-1), node)
 
+    def _check_size(self, base: Dim | None, here: Dim | None, node: ast.AST) -> None:
         def change(atom: Atom) -> Dim | None:
+            if atom.kind == "local":
+                return self.carried.get(atom.args[0])
             return self.dims.get((atom.args[0], atom.args[1])) if atom.kind == "input" else None
 
-        if y is None or x.substitute(change) != y:
+        if base is not None and (here is None or base.substitute(change) != here):
             raise Unmigratable("NNX161", "a submodule of a base sees another input size here", node)
 
+    def bind_carried(self, base: _Carried, here: _Carried) -> None:
+        """Learn from what the loops over one list of modules carry in both classes."""
+        for (tracker, first, _), (own, mine, _) in zip(base, here, strict=False):
+            self._same(self.carried, tracker, Dim.local(own))
+            self._bind_size(first, mine)
 
-def _bindings(base_sites: list[Site], text: ClassText) -> _Bindings:
+    def check_carried(self, base: _Carried, here: _Carried, node: ast.AST) -> None:
+        """The base's constructor must carry from one pass to the next what this class does."""
+        if len(base) != len(here):
+            raise Unmigratable("NNX161", "a loop over modules of a base carries other sizes here", node)
+        for (_, *sizes), (_, *mine) in zip(base, here, strict=True):
+            for size, own in zip(sizes, mine, strict=True):
+                self._check_size(size, own, node)
+
+
+def _bindings(base_run: Execution, text: ClassText) -> _Bindings:
     here = {id(s.anchor()[1]): s for s in text.run.sites if s.in_setup}
     pairs: list[tuple[Shape, Shape, ast.AST]] = []
-    for site in base_sites:
+    loops: list[tuple[_Carried, _Carried, ast.AST]] = []
+    for site in base_run.sites:
         other = here.get(id(site.anchor()[1]))
         if not site.in_setup or other is None or site.call is None:
             continue
         if other.call is None:
             raise Unmigratable("NNX161", "a submodule that a base makes is not called here", site.node)
+        loops.append((base_run.all_carried.get(site, []), text.run.all_carried.get(other, []), site.node))
         for a, b in zip(_arrays(site.call), _arrays(other.call)):
             if isinstance(a, Array) and isinstance(b, Array):
                 pairs.append((a.shape, b.shape, site.node))
     found = _Bindings()
     for base, mine, _ in pairs:
         found.bind(base, mine)
+    for carried, own, _ in loops:
+        found.bind_carried(carried, own)
+    for carried, own, node in loops:
+        found.check_carried(carried, own, node)
     for base, mine, node in pairs:
         found.check(base, mine, node)
     return found

@@ -1,7 +1,8 @@
 """Attributes of `setup` whose modules and variables have names of their own: `self.shared = nn.Embed(..., name='table')`.
 
-Linen stores them under the name, so the attribute takes it wherever the class says `self.shared`. Parameters of setup
-are the concern of `setup_params`.
+Linen stores them under the name, so the attribute takes it wherever the class says `self.shared`. An item of a list or
+dict, which no attribute of its own holds, says its name itself: `linen_parity.named(f"blocks.{i}", Block(...))`. Parameters
+of setup are the concern of `setup_params`.
 """
 
 from __future__ import annotations
@@ -22,27 +23,26 @@ from ...linen.values.values import Int, Tup, Value
 from ...names import is_attribute_name
 from ...source import SourceFile
 from ..text.naming import stem_of
+from ..text.text_parts import InitLines
 from .setup_params import asked_for, read_of_modules
 
 if TYPE_CHECKING:
+    from ..classes.class_text import ClassText
     from ..classes.class_write import ClassWriter
+
+_OWN = "own name"  # of an item that says it
 
 
 def renamed(run: Execution) -> dict[str, str]:
     """Attribute → Linen's name, where they differ; raises where one attribute cannot have the name."""
     found: dict[str, str] = {}
     for attribute, held in run.attributes.items():
-        _check_items(attribute, held.value)
-        if isinstance(held.value, Chain):
-            _check_chain(run, attribute, held.value)
-        if isinstance(held.value, Repeated) and not isinstance(held.value.element, Module | Either):
-            named = [s for s in run.modules_in(held.value) if s.in_setup and s.name is not None]
-            if named:
-                raise Unmigratable("NNX155", f"an item of `self.{attribute}` has another name in Linen", named[0].node)
+        themselves = _naming_themselves(run, attribute, held.value)
         names: dict[str, Site] = {}
         for site, many in _made(held.value):
             if site.in_setup and not site.held:
-                names.setdefault(attribute if site.name is None else _name(site, many, attribute), site)
+                own = site.name is not None and not (many and site in themselves)
+                names.setdefault(_name(site, many, attribute) if own else attribute, site)
         for name, site in names.items():
             if name != attribute:
                 found[attribute] = name
@@ -69,7 +69,41 @@ def asked_as(run: Execution, path: str) -> str:
     return ".".join([*said, *attributes[len(said) :], last])
 
 
-def _check_items(attribute: str, value: Value) -> None:
+def _naming_themselves(run: Execution, attribute: str, value: Value) -> frozenset[Site]:
+    """The modules in a list or dict whose names are not those that Linen gives by its attribute: they say them.
+
+    Raises Unmigratable for one whose name cannot be said where it is made.
+    """
+    found = [*_items(attribute, value)]
+    if isinstance(value, Chain):
+        found += _places(run, attribute, value)
+    if isinstance(value, Repeated):
+        if isinstance(value.element, Module | Either):
+            made = [site for site, many in _made(value) if many and site.in_setup and not site.held]
+            found += [s for s in made if s.name is not None and not _is_numbered(s)]
+        else:
+            found += [s for s in run.modules_in(value) if s.in_setup and s.name is not None]
+    for site in found:
+        plain = site.kind in ("layer", "class") and not (site.choice or site.alternatives or site.through)
+        name = site.name
+        digits = name is not None and name.node is not None and _number_alone(name.node)  # no name but that of a place
+        said = name is not None and (name.localized is not None or (name.constant or "").strip("0123456789")) and not digits
+        if not plain or not said or (site.factory is not None and site.factory.field):
+            raise Unmigratable("NNX155", f"an item of `self.{attribute}` has another name in Linen", site.node)
+        site.renders[_OWN] = True
+    return frozenset(found)
+
+
+def said_by_itself(text: ClassText, site: Site, lines: InitLines) -> InitLines:
+    """The construction of a module in a list or dict, which says what Linen calls it where its place does not."""
+    if not site.renders.get(_OWN):
+        return lines
+    assert site.name is not None
+    name: Parts = text.said(site.name.localized) if site.name.localized is not None else (repr(site.name.constant),)
+    return InitLines(lines.before, (text.namer.parity("named"), "(", *name, ", ", *lines.expression, ")"))
+
+
+def _items(attribute: str, value: Value) -> Iterator[Site]:
     """Modules in a list or dict display are found by its attribute: names of their own must agree with that."""
     items: list[tuple[object, Value]] = []
     if isinstance(value, Tup):
@@ -78,13 +112,12 @@ def _check_items(attribute: str, value: Value) -> None:
         items = list(value.items.items())
     for key, item in items:
         for site in (member.site for member in members(item)):
-            if not site.in_setup or site.name is None:
-                continue
-            if site.name.constant not in (f"{attribute}_{key}", str(key)):
-                raise Unmigratable("NNX155", f"an item of `self.{attribute}` has another name in Linen", site.node)
+            named = site.in_setup and site.name is not None
+            if named and site.name.constant not in (f"{attribute}_{key}", str(key)):  # type: ignore[union-attr]
+                yield site
 
 
-def _check_chain(run: Execution, attribute: str, chain: Chain) -> None:
+def _places(run: Execution, attribute: str, chain: Chain) -> Iterator[Site]:
     """The same for a list that setup fills bit by bit: a name must be the place, however many items are before it."""
     parts = chain.parts
     for place, part in enumerate(parts):
@@ -102,7 +135,7 @@ def _check_chain(run: Execution, attribute: str, chain: Chain) -> None:
                 counter = site.loops[0].index if plain else ""
                 number = Int(number.dim - Dim.local(counter)) if counter and counter != "_" else None
             if number is None or not is_place(run, number, parts, place):
-                raise Unmigratable("NNX155", f"an item of `self.{attribute}` has another name in Linen", site.node)
+                yield site
 
 
 def _number(run: Execution, attribute: str, site: Site) -> Value | None:
@@ -117,7 +150,7 @@ def _number(run: Execution, attribute: str, site: Site) -> Value | None:
         if head and not (len(head) == 1 and isinstance(head[0], ast.Constant) and head[0].value == f"{attribute}_"):
             return None
         node = node.values[-1].value if isinstance(node.values[-1], ast.FormattedValue) else None
-    elif isinstance(node, ast.Call) and _number_alone(node) and len(node.args) == 1:
+    elif isinstance(node, ast.Call) and _number_alone(node):
         node = node.args[0]
     else:
         return None
@@ -141,12 +174,22 @@ def _name(site: Site, many: bool, attribute: str) -> str:
         if is_attribute_name(constant) or (constant and site.kind in ("layer", "class", "variable")):
             return constant
     elif many and site.name.node is not None:
-        stem = stem_of(site.name.node, site) or _stem_by_key(site, site.name.node)
-        if stem is not None and is_attribute_name(stem):
-            return stem
-        if _number_alone(site.name.node):
-            return attribute  # the numbers are enough to find them
+        return _stem(site) or attribute  # numbers alone are enough to find them
     raise Unmigratable("NNX155", f"`self.{attribute}` has a name in Linen that an attribute cannot have", site.node)
+
+
+def _stem(site: Site) -> str:
+    """`block` of `name=f"block_{i}"`, where the items of a list are counted by it."""
+    assert site.name is not None and site.name.node is not None
+    stem = stem_of(site.name.node, site) or _stem_by_key(site, site.name.node)
+    return stem if stem is not None and is_attribute_name(stem) else ""
+
+
+def _is_numbered(site: Site) -> bool:
+    """Do the places of the items say their names?"""
+    node = site.name.node if site.name is not None else None
+    counter = site.loops[-1].index if site.loops else ""
+    return node is not None and (bool(_stem(site)) or _number_alone(node, counter))
 
 
 def _stem_by_key(site: Site, name: ast.expr) -> str | None:
@@ -165,11 +208,14 @@ def _stem_by_key(site: Site, name: ast.expr) -> str | None:
     return str(head.value)[:-1] if str(head.value).endswith("_") else None
 
 
-def _number_alone(node: ast.expr) -> bool:
-    """`str(i)` and `f"{i}"`."""
-    if isinstance(node, ast.JoinedStr):
-        return len(node.values) == 1 and isinstance(node.values[0], ast.FormattedValue)
-    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "str"
+def _number_alone(node: ast.expr, counter: str | None = None) -> bool:
+    """`str(i)` and `f"{i}"`; of the counter of a loop alone, where that is given."""
+    said: ast.expr | None = None
+    if isinstance(node, ast.JoinedStr) and len(node.values) == 1 and isinstance(node.values[0], ast.FormattedValue):
+        said = node.values[0].value
+    elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "str" and len(node.args) == 1:
+        said = node.args[0]
+    return said is not None and (counter is None or (isinstance(said, ast.Name) and said.id == counter))
 
 
 def edits(run: Execution, names: dict[str, str]) -> Iterator[tuple[Span, Parts]]:

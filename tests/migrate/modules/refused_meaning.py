@@ -331,14 +331,16 @@ class D(B):
     return nn.MultiHeadDotProductAttention(num_heads=2, qkv_dot_general_cls=nn.Fp8DotGeneralOp)(x)
 """,
     ),
-    "an item of a list that has another name in Linen": (
+    "an item of a list whose name in Linen is the number of another place": (
         "NNX155",
         """class M(nn.Module):
   def setup(self):
-    self.ls = [nn.Dense(4, name='a'), nn.Dense(4, name='b')]
+    self.ls = [nn.Dense(4, name=str(i + 1)) for i in range(2)]
 
   def __call__(self, x):
-    return self.ls[1](self.ls[0](x))
+    for layer in self.ls:
+      x = layer(x)
+    return x
 """,
     ),
     "self.variables": (

@@ -31,16 +31,6 @@ REFUSED = {
         "self.seen = {k: self.variable('stats', f'of_{k}', jnp.zeros, (3,)) for k in ('u', 'v')}",
         "return x + self.seen['u'].value + self.seen['v'].value",
     ),
-    "names of a dict that are not of its keys": (
-        "NNX155",
-        "self.heads = {k: nn.Dense(3, name=f'head_{n}') for k, n in (('u', 'a'), ('v', 'b'))}",
-        "return self.heads['u'](x) + self.heads['v'](x)",
-    ),
-    "names of a dict that are formatted": (
-        "NNX155",
-        "self.heads = {k: nn.Dense(3, name=f'head_{k:>3}') for k in ('u', 'v')}",
-        "return self.heads['u'](x) + self.heads['v'](x)",
-    ),
     "variables of two names under one attribute": (
         "NNX155",
         "if self.kind:\n      self.seen = self.variable('stats', 'a', jnp.zeros, (3,))\n"
