@@ -32,7 +32,7 @@ from ..factories import field_kinds
 from ..setup import carried, setup_conditions
 from ..setup.called_when import called_when
 from ..text.comments import PRAGMA
-from ..text.text_parts import bare, is_name, whole
+from ..text.text_parts import bare, condition, denied, whole
 from . import constructor_names, inheritance, size_steps
 
 if TYPE_CHECKING:
@@ -216,7 +216,8 @@ def _emit_branch(text: ClassText, step: Branch, depth: int, live: set[str]) -> t
     if negative:
         then, orelse = orelse, then
     if then:
-        lines.append((depth, ("if ", *whole(bare(test), text.source.text), ":")))
+        said = condition(bare(test), text.source.text)
+        lines.append((depth, ("if ", *whole(said, text.source.text), ":")))
         lines += then
         chained = _as_elif(orelse, depth)
         if chained:
@@ -225,8 +226,7 @@ def _emit_branch(text: ClassText, step: Branch, depth: int, live: set[str]) -> t
             lines.append((depth, ("else:",)))
             lines += orelse
     else:
-        alone = is_name(test, text.source.text)
-        lines.append((depth, ("if not ", *test, ":") if alone else ("if not (", *bare(test), "):")))
+        lines.append((depth, ("if ", *denied(test, text.source.text), ":")))
         lines += orelse
     return lines, a | b | text.needs
 

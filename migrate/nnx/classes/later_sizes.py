@@ -18,7 +18,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ...edits import Overlay, Part, Parts, Span
+from ...edits import Parts
 from ...linen.execution import entry_arguments
 from ...linen.lists.unsized_items import UNSIZED
 from ...linen.modules import made_later
@@ -39,7 +39,7 @@ from ...trees import subtree
 from ..calls import merged_flags
 from ..generated import bridging, example_flags, foreign, late_fields
 from ..setup import carried
-from ..text.text_parts import InitLines, joined
+from ..text.text_parts import InitLines, joined, resolved
 from . import (
     array_arguments,
     asking,
@@ -377,7 +377,7 @@ def _free(text: ClassText, name: str) -> str:
 
 def _parsed(text: ClassText, site: Site, inner: Parts) -> ast.AST:
     try:
-        return ast.parse(said(inner, text.source.text).strip(), mode="eval")
+        return ast.parse(resolved(inner, text.source.text).strip(), mode="eval")
     except SyntaxError as error:
         raise Unmigratable("NNX110", "its size is not known", site.node) from error
 
@@ -398,29 +398,6 @@ def _bound(text: ClassText, site: Site, inner: Parts) -> set[str]:
     around = {n.id for target in loops for n in subtree(target) if isinstance(n, ast.Name)}
     mine = text.needs | constructor_names.bound_names(text.run) | text.bound | text.run.trackers | around
     return (names - hidden) & mine
-
-
-def said(parts: Parts | tuple[Part, ...], source: str) -> str:
-    """The text of parts."""
-    out = []
-    for part in parts:
-        if isinstance(part, str):
-            out.append(part.replace("\0break", "\n").replace("\0close", "\n"))
-        elif isinstance(part, Span):
-            out.append(source[part.start : part.end])
-        else:
-            out.append(_overlaid(part, source))
-    return "".join(out)
-
-
-def _overlaid(part: Overlay, source: str) -> str:
-    out, at = [], part.span.start
-    for edit in sorted(part.edits, key=lambda e: e.span):
-        if edit.span.start < at:
-            continue
-        out += [source[at : edit.span.start], said(edit.parts, source)]
-        at = edit.span.end
-    return "".join([*out, source[at : part.span.end]])
 
 
 # calling the class ---------------------------------------------------------------------------------------------------

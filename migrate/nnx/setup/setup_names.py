@@ -112,8 +112,8 @@ def _items(attribute: str, value: Value) -> Iterator[Site]:
         items = list(value.items.items())
     for key, item in items:
         for site in (member.site for member in members(item)):
-            named = site.in_setup and site.name is not None
-            if named and site.name.constant not in (f"{attribute}_{key}", str(key)):  # type: ignore[union-attr]
+            name = site.name if site.in_setup else None
+            if name is not None and name.constant not in (f"{attribute}_{key}", str(key)):
                 yield site
 
 

@@ -151,6 +151,73 @@ def is_name(parts: Parts, old: str) -> bool:
     return all(isinstance(said, str) and _NAME.fullmatch(said) for said in (*changes, old_text(parts, old)))
 
 
+def resolved(parts: Parts | tuple[Part, ...], source: str) -> str:
+    """The text of parts."""
+    out = []
+    for part in parts:
+        if isinstance(part, str):
+            out.append(part.replace("\0break", "\n").replace("\0close", "\n"))
+        elif isinstance(part, Span):
+            out.append(source[part.start : part.end])
+        else:
+            out.append(_overlaid(part, source))
+    return "".join(out)
+
+
+def _overlaid(part: Overlay, source: str) -> str:
+    out, at = [], part.span.start
+    for edit in sorted(part.edits, key=lambda e: e.span):
+        if edit.span.start < at:
+            continue
+        out += [source[at : edit.span.start], resolved(edit.parts, source)]
+        at = edit.span.end
+    return "".join([*out, source[at : part.span.end]])
+
+
+_DENIED: dict[type[ast.cmpop], str] = {
+    ast.Eq: "!=",
+    ast.NotEq: "==",
+    ast.Is: "is not",
+    ast.IsNot: "is",
+    ast.In: "not in",
+    ast.NotIn: "in",
+}
+
+
+def denied(parts: Parts, old: str) -> Parts:
+    """What says that a condition does not hold: `a != b` of `a == b`, else `not (...)`."""
+    parts = bare(parts)
+    if is_name(parts, old):
+        return ("not ", *parts)
+    said = resolved(parts, old)
+    try:
+        node = ast.parse(said, mode="eval").body
+    except (SyntaxError, ValueError):
+        return ("not (", *parts, ")")
+    plain = isinstance(node, ast.Compare) and len(node.ops) == 1 and type(node.ops[0]) in _DENIED and "\n" not in said
+    if not plain or not isinstance(node, ast.Compare):
+        return ("not (", *parts, ")")
+    raw = said.encode()
+    left, right = raw[: node.left.end_col_offset].decode(), raw[node.comparators[0].col_offset :].decode()
+    opened = raw[node.left.end_col_offset : node.comparators[0].col_offset].decode()
+    if "(" in opened or ")" in opened:
+        return ("not (", *parts, ")")
+    return (f"{left} {_DENIED[type(node.ops[0])]} {right}",)
+
+
+def condition(parts: Parts, old: str) -> Parts:
+    """A condition as a line says it: `a != b` of `not (a == b)`."""
+    said = resolved(bare(parts), old)
+    try:
+        node = ast.parse(said, mode="eval").body
+    except (SyntaxError, ValueError):
+        return parts
+    if not isinstance(node, ast.UnaryOp) or not isinstance(node.op, ast.Not) or not isinstance(node.operand, ast.Compare):
+        return parts
+    other = denied((said.removeprefix("not "),), old)
+    return parts if other[0] == "not (" else other
+
+
 def whole(parts: Parts, old: str) -> Parts:
     """A condition or iterator that a line says: in brackets where its text (in `old`) goes over several lines."""
     said = old_text(parts, old)
