@@ -16,7 +16,7 @@ from ...trees import of_kind, subtree
 from ..values import consumed
 from ..values.arguments import parameters_of
 from ..values.mutation import CHANGING
-from ..values.sites import Abs
+from ..values.sites import Abs, Variable
 from ..values.values import Array, Tup, Unknown, Value
 from . import aliases
 from .given_objects import changed_by_call
@@ -26,7 +26,7 @@ _KNOWN: weakref.WeakKeyDictionary[Any, dict[ast.FunctionDef, frozenset[str]]] = 
 
 
 def lose(run: Any, place: ast.AST, bound: set[str], value: Abs, env: Any) -> Abs | None:
-    """The value that names get instead, which nobody can say. None for arrays, modules and other names."""
+    """The value that names get instead, which nobody can say. None for arrays, variables, modules and other names."""
     function = env.source.function_of(place)
     if function is None or run.holds_module(value.value) or _holds_arrays(value.value):
         return None
@@ -35,7 +35,9 @@ def lose(run: Any, place: ast.AST, bound: set[str], value: Abs, env: Any) -> Abs
 
 
 def _holds_arrays(value: Value) -> bool:
-    return isinstance(value, Array) or (isinstance(value, Tup) and (not value.items or any(map(_holds_arrays, value.items))))
+    if isinstance(value, Tup):
+        return not value.items or any(map(_holds_arrays, value.items))
+    return isinstance(value, Array | Variable)
 
 
 def _by_calls(run: Any, source: SourceFile, function: ast.FunctionDef) -> frozenset[str]:

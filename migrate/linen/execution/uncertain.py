@@ -14,7 +14,7 @@ from ..lists import size_lists
 from ..modules import factory_matches
 from ..values import mutation
 from ..values.environment import Env, Returned
-from ..values.sites import Abs, Block, Unmigratable
+from ..values.sites import Abs, Block, Unmigratable, Variable
 from ..values.values import Array, Unknown
 
 
@@ -109,7 +109,7 @@ def forget(run: Any, statements: Sequence[ast.stmt], bound: set[str], env: Env) 
             continue
         size_lists.broken(run, {size_lists.variable_of(held.value)} - {""})
         scope.local.discard(name)
-        kept = isinstance(held.value, Array) or run.holds_module(held.value)
+        kept = isinstance(held.value, Array | Variable) or run.holds_module(held.value)
         scope.names[name] = Abs(held.value if kept else Unknown(name), False, held.flags)
 
 

@@ -10,7 +10,6 @@ from ... import shared_lines
 from ...catalog import layers
 from ...edits import Part, Parts, Span
 from ...linen.execution.execute import Execution
-from ...linen.execution.operators import OPERATORS
 from ...linen.lists.list_items import Passes
 from ...linen.modules.applied import DENSE_OPTIONS, Applied
 from ...linen.modules.made_later import LATER
@@ -22,7 +21,7 @@ from ...linen.project.layer_fields import WHOLE
 from ...linen.values.merging import ArrayOrModule, members
 from ...linen.values.sites import Module, SelfModule, Site, Unmigratable, Variable
 from ...source import SourceFile
-from ..calls import cached_properties, call_dtypes, cells, drawn, mapped_draws, uncalled_flags
+from ..calls import cached_properties, call_dtypes, cells, drawn, mapped_draws, uncalled_flags, variable_values
 from ..factories import choices, factories, helper_functions, wider_nothings
 from ..fields import call_fields, class_scope, kept_fields, post_init
 from ..generated import late_fields
@@ -438,7 +437,7 @@ class ClassWriter:
         run, source = self.run, method.source
         base = run.evaluated.get(node.value)
         if node.attr == "value" and base is not None and isinstance(base.value, Variable):
-            self._variable_value(node, base.value.site, source)
+            variable_values.write(self, node, base.value.site, source)
         elif base is not None and isinstance(node.ctx, ast.Load) and members(base.value):
             self._module_attribute(node, members(base.value), source)
         elif _is_self(node.value) and node.attr in self.other_names:
@@ -466,39 +465,6 @@ class ClassWriter:
                 site = held.value.site if held is not None and isinstance(held.value, SetupParam) else None
                 end = site.opened if site is not None else "[...]"
                 self.put(span, *shown, *((end,) if read else ()), source=source)
-
-    def _variable_value(self, node: ast.Attribute, site: Site, source: SourceFile) -> None:
-        """`state.value`, read or assigned."""
-        if not site.several or isinstance(node.ctx, ast.Load):
-            self.put(node, source.span(node.value), site.opened, source=source)
-            return
-        statement = source.parents.get(node)
-        changed = isinstance(statement, ast.AugAssign) and statement.target is node
-        whole = isinstance(statement, ast.Assign) and statement.targets == [node]
-        if not isinstance(statement, ast.Assign | ast.AugAssign) or not (whole or changed):
-            reason = f"`{ast.unparse(node)}` holds several arrays, and is assigned among others or changed in place"
-            raise Unmigratable("NNX166", reason, node)
-        end = source.span(statement).end
-        after = source.text.index("=", source.span(node).end) + 1
-        after += len(source.text[after:end]) - len(source.text[after:end].lstrip(" "))
-        if isinstance(statement, ast.AugAssign):  # `c.set_value(c.get_value() + (…))`
-            of, operator = source.span(node.value), OPERATORS[type(statement.op).__name__]
-            alone = isinstance(statement.value, ast.Name | ast.Call | ast.Constant | ast.Attribute) or _is_one_argument(
-                source.text[after:end]
-            )
-            self.put(
-                Span(source.span(node).start, after),
-                of,
-                ".set_value(",
-                of,
-                f"{site.opened} {operator} {'(' * (not alone)}",
-                source=source,
-            )
-            self.insert(end, ")" * (2 - alone), source=source)
-            return
-        bare = isinstance(statement.value, ast.Tuple) and not _is_one_argument(source.text[after:end])
-        self.put(Span(source.span(node).start, after), source.span(node.value), f".set_value({'(' * bare}", source=source)
-        self.insert(end, ")" * (1 + bare), source=source)
 
     def _module_attribute(self, node: ast.Attribute, modules: tuple[Module, ...], source: SourceFile) -> None:
         """`self.dense.features`: layers of NNX keep some arguments and parameters under other names."""
@@ -573,12 +539,6 @@ class ClassWriter:
             else:
                 out.append(part)
         return tuple(out)
-
-
-def _is_one_argument(text: str) -> bool:
-    """Is a tuple in parentheses of its own: `(h, c)`, and neither `h, c` nor `h,`?"""
-    call = ast.parse(f"f({text}\n)", mode="eval").body
-    return isinstance(call, ast.Call) and len(call.args) == 1 and isinstance(call.args[0], ast.Tuple)
 
 
 def _is_self(node: ast.expr) -> bool:
