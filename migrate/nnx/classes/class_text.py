@@ -449,20 +449,20 @@ class ClassText:
         place = self.names.places.get(part.site)
         if place is not None and place.only_at is not None:
             raise Unmigratable("NNX152", "one of two modules of one name is passed on", part.site.node)
-        if place is not None and place.kind == "list" and not place.named_by:
-            return self._of_this_pass(part.site, place.object)
-        if place is None or place.kind != "attribute":
-            raise Unmigratable("NNX127", "a submodule that is one of a list is passed on", part.site.node)
-        return place.object
+        if place is not None and place.kind == "attribute":
+            return place.object
+        return self.of_this_pass(part.site, place.object if place is not None and place.kind == "list" else "")
 
-    def _of_this_pass(self, site: Site, held: str) -> str:
-        """The item of a list that the constructor has made in the present pass of its loop."""
-        user = self.building
-        items = [s for s, place in self.names.places.items() if place.kind == "list" and place.object == held]
+    def of_this_pass(self, site: Site, held: str, *, asked: bool = False) -> str:
+        """The item of a list that the constructor has made in the present pass of its loop; `asked`: where that is asked."""
+        user, places = self.building, self.names.places
+        items = [s for s, at in places.items() if at.kind == "list" and at.object == held and not at.named_by]
         later = [s for s in items if user is not None and site.origin < s.origin < user.origin]
-        if user is None or any((s.loops, s.conditions) != (site.loops, site.conditions) for s in [user, *later]):
-            raise Unmigratable("NNX127", "a submodule that is one of a list is passed on", site.node)
-        return f"{held}[-{len(later) + 1}]"
+        holding = {*(user.conditions if user is not None else ()), *(site.conditions if asked else ())}
+        made = all(s.loops == site.loops and holding.issuperset(s.conditions) for s in [site, *later])
+        if site in items and user is not None and user.loops == site.loops and made:
+            return f"{held}[-{len(later) + 1}]"
+        raise Unmigratable("NNX127", "a submodule that is one of a list is passed on", site.node)
 
     def said(self, localized: Localized) -> Parts:
         """An expression of the source as the constructor says it."""

@@ -30,7 +30,8 @@ def said(text: ClassText, bound: BoundArg, site: Site) -> Parts | None:
     if site.in_setup:
         itself = alone and place is not None and bound.node is not None and ast.unparse(bound.node) == place.object
         return (place.object,) if itself and place is not None else None
-    if isinstance(value, OptionalModule) and alone and place is not None:
+    listed = place is not None and place.kind == "list" and not value.element
+    if isinstance(value, OptionalModule) and (alone or listed):
         return _or_none(text, value, bound, site)
     if bound.node is value.site.node or (alone and isinstance(bound.node, ast.Name)):
         return (text.resolve(SitePart(value.site)),)
@@ -91,7 +92,11 @@ def _or_none(text: ClassText, value: OptionalModule, bound: BoundArg, site: Site
     step, place = value.step, text.names.places[value.site]
     if step is not None and not step.deps and asked(step.text) is None and not bound.abs.flags:
         test = text.own_text(step.text if step.holds else f"not ({step.text})")
-        return (f"{text.resolve(SitePart(value.site))} if {test} else None",)
+        listed = place.kind == "list"
+        said = text.of_this_pass(value.site, place.object, asked=True) if listed else text.resolve(SitePart(value.site))
+        return (f"{said} if {test} else None",)
+    if place.kind != "attribute":
+        raise Unmigratable("NNX127", "a submodule that is one of a list is passed on", value.site.node)
     if bound.abs.flags or (step is not None and asked(step.text) is not None) or not _by_fields(value.site):
         made = site.target.rpartition(".")[2]
         raise Unmigratable(
