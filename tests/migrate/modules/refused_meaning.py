@@ -413,16 +413,6 @@ class M(nn.Module):
     return nn.Dense(4, kernel_init=nn.initializers.constant(scale))(x)
 """,
     ),
-    "a variable of several arrays that is assigned among others": (
-        "NNX166",
-        """class M(nn.Module):
-  @nn.compact
-  def __call__(self, x):
-    s = self.variable('cache', 's', lambda: (jnp.zeros((3,)), jnp.ones((3,))))
-    s.value, y = (s.value, 2.0)
-    return nn.Dense(3)(x) * y
-""",
-    ),
     "a method that makes a layer and that none calls": (
         "NNX157",
         """class M(nn.Module):

@@ -60,6 +60,14 @@ class Together(nn.Module):
         return high_value + self.low.value + self.high.value
 
 
+class Several(nn.Module):
+    @nn.compact
+    def __call__(self, x):
+        ends = self.variable("stats", "ends", lambda: (jnp.zeros((3,)), jnp.ones((3,))))
+        ends.value, factor = (ends.value[1], x), 2.0
+        return nn.Dense(3)(x) * factor + ends.value[0].sum()
+
+
 class Cached(nn.Module):
     def update(self, key, cached, index, lengths=None):
         if lengths is not None:
@@ -89,7 +97,7 @@ def _seen(tree: Any) -> dict[str, tuple[tuple[int, ...], str, list[float]]]:
     return {jax.tree_util.keystr(p): (v.shape, str(v.dtype), np.asarray(v, np.float32).ravel().tolist()) for p, v in leaves}
 
 
-@pytest.mark.parametrize("name", ["Kinds", "Together", "Cached"])
+@pytest.mark.parametrize("name", ["Kinds", "Together", "Several", "Cached"])
 def test_what_is_there_is_replaced(name: str) -> None:
     module = getattr(LINEN, name)()
     variables = module.init(jax.random.key(0), X)
