@@ -64,7 +64,7 @@ class Several(nn.Module):
     @nn.compact
     def __call__(self, x):
         ends = self.variable("stats", "ends", lambda: (jnp.zeros((3,)), jnp.ones((3,))))
-        ends.value, factor = (ends.value[1], x), 2.0
+        ends.value, factor = (ends.value[1], x.sum(0)), 2.0
         return nn.Dense(3)(x) * factor + ends.value[0].sum()
 
 
