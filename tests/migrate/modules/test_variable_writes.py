@@ -94,7 +94,14 @@ X = jnp.linspace(-1, 2, 6, dtype=jnp.float32).reshape(2, 3)
 
 def _seen(tree: Any) -> dict[str, tuple[tuple[int, ...], str, list[float]]]:
     leaves = jax.tree_util.tree_flatten_with_path(tree)[0]
-    return {jax.tree_util.keystr(p): (v.shape, str(v.dtype), np.asarray(v, np.float32).ravel().tolist()) for p, v in leaves}
+    return {
+        jax.tree_util.keystr(p, simple=True, separator="/"): (
+            v.shape,
+            str(v.dtype),
+            np.asarray(v, np.float32).ravel().tolist(),
+        )
+        for p, v in leaves
+    }
 
 
 @pytest.mark.parametrize("name", ["Kinds", "Together", "Several", "Cached"])
