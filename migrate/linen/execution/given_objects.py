@@ -202,8 +202,10 @@ def _loop_of_all_passes(name: str, statement: ast.stmt, env: Any) -> ast.For | a
     """The loop that changes an object which was there before it, so that all passes share it."""
     target = statement.target.id if isinstance(statement, ast.AugAssign) and isinstance(statement.target, ast.Name) else ""
     for loop in env.source.ancestors(statement):
+        if not isinstance(loop, ast.For | ast.While):
+            continue
         stores = (n.id for n in subtree(loop) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store))
-        if isinstance(loop, ast.For | ast.While) and all(n != name or name == target for n in stores):
+        if all(n != name or name == target for n in stores):
             return loop
     return None
 
