@@ -11,6 +11,7 @@ from ...frozen import frozen
 from .bundles import Bundle, common, map_values
 from .call_sizes import rounded
 from .dims import Dim
+from .graph_networks import Concatenated
 from .nothing_made import GivesBack
 from .presence import Known, OptionalArray, Step, asked, certain, with_none
 from .sites import Abs, AnyFactory, Factory, Function, Module, Repeated, Site, Static, Table, Variable
@@ -265,6 +266,9 @@ def merge(a: Value, b: Value) -> Value:
         if isinstance(element, Module | Either):  # one list or the other: an element is one of either's
             same = (a.turned, a.part) == (b.turned, b.part)
             return Repeated(element, a.loop, a.kind, a.turned, part=a.part if same else "other")
+    for x, y in ((a, b), (b, a)):
+        if isinstance(x, Concatenated) and (isinstance(y, Concatenated) or y == Const(None)):
+            return x.beside(y)
     if isinstance(a, Const) and a.value is None and isinstance(b, Array):
         return with_none(b)
     if isinstance(b, Const) and b.value is None and isinstance(a, Array):

@@ -7,6 +7,7 @@ import itertools
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from ...linen.execution.graph_networks import BY_NETWORKS
 from ...linen.modules import by_sizes
 from ...linen.modules.module_calls import OPEN
 from ...linen.values.presence import Presence
@@ -167,7 +168,7 @@ def in_method(run: Execution, site: Site) -> tuple[ast.Call, SourceFile, str]:
 
     A helper (`apply_norm(x, nn.LayerNorm())`) reaches it by what its arguments decide, where the constructor knows that.
     """
-    node, _, env = site.calls[0]
+    node, env = [*((node, env) for node, _, env in site.calls), *site.renders.get(BY_NETWORKS, ())][0]
     own = {method.node for method in [*run.model.methods().values(), *(m for _, m in run.super_calls)]}
     while True:
         around = list(itertools.takewhile(lambda a: a not in own, env.source.ancestors(node)))

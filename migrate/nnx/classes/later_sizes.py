@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 
 from ...edits import Overlay, Part, Parts, Span
 from ...linen.execution import entry_arguments
+from ...linen.execution.graph_networks import BY_NETWORKS
 from ...linen.lists.unsized_items import UNSIZED
 from ...linen.modules import made_later
 from ...linen.modules.by_passes import IN_TURN
@@ -237,7 +238,8 @@ def _unfit(text: ClassText, site: Site) -> str:
     handed = (site.passed or site.adopted) and called is None
     if handed or any(text.run.holds_module(b.abs.value) for b in site.bound.values()):
         return "it is passed on, or is given modules"
-    if called is None or site.call is None or not called.calls or any(m != "__call__" for _, m, _ in called.calls):
+    reached = called is not None and (called.calls or BY_NETWORKS in called.renders)
+    if called is None or site.call is None or not reached or any(m != "__call__" for _, m, _ in called.calls):
         return "it is not only called"
     if site.renders.get("method", "__call__") != "__call__":
         return "it is not only called"
