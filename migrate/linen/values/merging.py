@@ -431,7 +431,10 @@ _NO_NAMES: frozenset[str] = frozenset()
 
 
 def dim_at(value: Value, index: int) -> Dim | None:
-    """A dimension of an array, or (`index` 0) the size that a number is; None for anything else."""
+    """A dimension of an array, or (`index` 0) the size that a number is, or what the constructor says it by; else None."""
+    if type(value) is Static and index == 0 and not value.sequence:
+        name = value.text.removeprefix("self.")
+        return Dim.field(name) if name != value.text and name.isidentifier() else Dim.opaque(value.text, value.deps)
     if type(value) is Int and index == 0:
         return value.dim
     return value.shape.dim(index) if isinstance(value, Array) and index else None

@@ -232,13 +232,13 @@ def _unfit(text: ClassText, site: Site) -> str:
     lifted = (site.lifted or site.scopes) and not later_stacks.is_fit(text, site)
     if lifted or site.held or first_calls.is_part(site) or site.kind not in ("layer", "class"):
         return "it is lifted, or made elsewhere"
-    if is_wrapper(site) or "mapped" in site.renders:
+    if is_wrapper(site) or not first_calls.maps_at_once(text.run, site):
         return "it wraps others"
     called = first_calls.caller(text.run, site)
     handed = (site.passed or site.adopted) and called is None
     if handed or any(text.run.holds_module(b.abs.value) for b in site.bound.values()):
         return "it is passed on, or is given modules"
-    reached = called is not None and (called.calls or BY_NETWORKS in called.renders)
+    reached = called is not None and (called.calls or called.renders.keys() & {BY_NETWORKS, "mapped"})
     if called is None or site.call is None or not reached or any(m != "__call__" for _, m, _ in called.calls):
         return "it is not only called"
     if site.renders.get("method", "__call__") != "__call__":

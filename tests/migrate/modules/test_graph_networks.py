@@ -214,3 +214,80 @@ def test_a_network_of_setup_would_keep_the_modules_it_was_made_with() -> None:
     result = migrate_project([SourceFile.parse(Path("m.py"), "m", text)])
     (net,) = [c for c in result.classes if c.qualname == "m.Net"]
     assert str(net.outcome) == "bridged" and "is made in setup" in net.reason
+
+
+OPTIONAL = """class Net(nn.Module):
+    width: int = 6
+    steps: int = 2
+    edges: bool = True
+
+    @nn.compact
+    def __call__(self, graph):
+        graph = jraph.GraphMapFeatures(None, nn.Dense(self.width))(graph)
+        if self.edges:
+            start = self.param("start", nn.initializers.ones, (1, graph.nodes.shape[-1]))
+            out = (start * graph.nodes).sum(0)
+        else:
+            out = graph.nodes.sum(0)
+        if graph.globals is not None:
+            out = jnp.concatenate([out, graph.globals[0]])
+            out = nn.LayerNorm()(out)
+        return nn.Dense(3)(out)
+"""
+
+
+def test_a_module_is_made_where_the_example_has_an_array_and_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = installed(monkeypatch)
+    linen, migrated = both_sides("graphs_optional", HEAD + OPTIONAL)
+    for graph in (whole, whole._replace(globals=None)):
+        for fields in ({}, {"edges": False}):
+            model = linen.Net(**fields)
+            variables = model.init(jax.random.key(1), graph)
+            native = migrated.Net(**fields, in_example=graph, rngs=nnx.Rngs(0))
+            compat.assert_equivalent(model, variables, native, graph)
+            if graph is not whole:
+                with pytest.raises(ValueError):  # Linen has no parameters for this one either
+                    native(whole)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "held = None if train else graph.edges",
+        "held = graph.edges\nif train:\n    held = None",
+        "held = pick(graph.edges, train)",
+    ],
+)
+def test_what_a_flag_leaves_there_is_not_asked_of_an_example(said: str) -> None:
+    lines = "graph = jraph.GraphMapFeatures(None, nn.Dense(4))(graph)\n" + said
+    lines += "\nout = graph.nodes\nif held is None:\n    out = nn.Dense(3)(out)\nreturn nn.Dense(2)(out)"
+    body = "".join(f"        {line}\n" for line in lines.splitlines())
+    more = "def pick(x, flag):\n    return None if flag else x\n\n\n"
+    text = f"{HEAD}{more}class Net(nn.Module):\n    @nn.compact\n    def __call__(self, graph, train=False):\n{body}"
+    result = migrate_project([SourceFile.parse(Path("m.py"), "m", text)])
+    (net,) = [c for c in result.classes if c.qualname == "m.Net"]
+    assert str(net.outcome) == "bridged"
+
+
+MAPPED = """class Inner(nn.Module):
+    width: int = 6
+
+    @nn.compact
+    def __call__(self, graph, scale):
+        return jraph.GraphMapFeatures(None, nn.Dense(self.width))(graph).nodes * scale
+
+
+class Net(nn.Module):
+    @nn.compact
+    def __call__(self, graphs):
+        return nn.Dense(2)(jax.vmap(Inner(4), in_axes=(0, None))(graphs, 2.0))
+"""
+
+
+def test_a_module_that_is_mapped_as_it_is_finds_its_sizes_by_the_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = installed(monkeypatch)
+    graphs = jax.tree.map(lambda x: jax.numpy.stack([x, x]), graph)
+    linen, migrated = both_sides("graphs_mapped", HEAD + MAPPED)
+    variables = linen.Net().init(jax.random.key(1), graphs)
+    native = migrated.Net(in_example=graphs, rngs=nnx.Rngs(0))
+    compat.assert_equivalent(linen.Net(), variables, native, graphs)
