@@ -126,7 +126,8 @@ class _Shown:
             return node.attr != "dtype" and self.is_shown(node.value, own)
         if isinstance(node, ast.Call):
             return self._call(node, own)
-        if isinstance(node, ast.Compare) and asks_for_none(node) and self._is_there(node.left, own):
+        asked = _asked_structure(node) if isinstance(node, ast.Compare) else None
+        if asked is not None and self._is_there(asked, own):
             return True
         if isinstance(node, _FUNCTIONS):
             return self._function(node, own)
@@ -368,10 +369,15 @@ def _in_order(node: ast.expr) -> ast.expr:
     return node.args[0] if node.func.id in ("sorted", "list", "tuple") else node
 
 
-def asks_for_none(node: ast.Compare) -> bool:
-    """`x is None`, `x is not None`."""
-    asked = isinstance(node.ops[0], ast.Is | ast.IsNot) and isinstance(node.comparators[0], ast.Constant)
-    return len(node.ops) == 1 and asked and node.comparators[0].value is None  # type: ignore[attr-defined]
+def _asked_structure(node: ast.Compare) -> ast.expr | None:
+    """`x` of `x is None`, `x is not None` and `"key" in x`: what is asked for its structure, whatever its arrays hold."""
+    op, right = node.ops[0], node.comparators[0]
+    if len(node.ops) > 1:
+        return None
+    if isinstance(op, ast.Is | ast.IsNot) and isinstance(right, ast.Constant) and right.value is None:
+        return node.left
+    key = isinstance(node.left, ast.Constant) and isinstance(node.left.value, str)
+    return right if key and isinstance(op, ast.In | ast.NotIn) else None
 
 
 def _is_self(node: ast.expr) -> bool:

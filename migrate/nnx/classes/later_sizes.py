@@ -62,7 +62,7 @@ if TYPE_CHECKING:
     from .class_text import ClassText
 
 CODE = "NNX185"
-_CODES = frozenset({"NNX110", "NNX111", "NNX112", "NNX113", "NNX114", "NNX123", "NNX155"})
+_CODES = frozenset({"NNX110", "NNX111", "NNX112", "NNX113", "NNX114", "NNX123", "NNX155", "NNX157"})
 _FLAG = re.compile(r"\b(bool|Any)\b")
 
 

@@ -1,4 +1,4 @@
-"""Initializers under a name, which functions of the program make of sizes, and sizes that a loop leaves for its next pass."""
+"""Initializers under a name, which functions of the program make of sizes, and sizes that a loop leaves for its next."""
 
 from __future__ import annotations
 
