@@ -484,4 +484,5 @@ def with_dim(value: Value, index: int, dim: Dim | None) -> Value:
     shape = value.shape.expand(-index)
     dims: list[Dim | None] = list(shape.dims)
     dims[index] = dim
-    return Array(Shape(tuple(dims), shape.lead))
+    made = Array(Shape(tuple(dims), shape.lead))
+    return with_none(made, value.step) if isinstance(value, OptionalArray) else made
