@@ -176,17 +176,18 @@ class _Shown:
         name = node.id
         makers = [maker for maker in self.bound.get(name, []) if self._may_reach(maker, node)]
         optional = name in self.parameters and self.method.default(name) is not None
-        if name in self.within or name in self.changed or optional:
+        if name in self.within or optional or not self.changed.keys().isdisjoint({name} | self.same.get(name, set())):
             return False
         asked = (f"{name} is there", frozenset(makers))
         if asked not in self.asked:
+            before = set(self.asked)
             self.asked[asked] = True  # asked about within itself: what it depends on else decides
             values = [m if isinstance(m, ast.FunctionDef) else getattr(m, "value", None) for m in makers]
             plain = all(isinstance(m, ast.Assign | ast.AnnAssign | ast.FunctionDef) for m in makers) and None not in values
             there = plain and all(self._is_there(v, frozenset()) for v in values if v is not None)
             there = there and all(map(self._when, makers))
-            if not there:
-                self.asked = {}  # and what was found while this was taken for granted is forgotten
+            if not there:  # what was found while this was taken for granted is forgotten
+                self.asked = {known: said for known, said in self.asked.items() if known in before}
             self.asked[asked] = there
         return self.asked[asked]
 
