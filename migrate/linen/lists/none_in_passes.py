@@ -18,7 +18,8 @@ def opened(start: Any, name: str, before: Abs, now: Abs) -> bool:
     held = start.names[name]
     if not isinstance(held.value, Array) or isinstance(held.value, OptionalArray):
         return False
-    own = whole_argument(before.value) if before.flags and not isinstance(before.value, OptionalArray) else ""
+    own = whole_argument(before.value) if not isinstance(before.value, OptionalArray) else ""
+    own = own if own in before.flags else ""  # of an argument that may be left out
     if not isinstance(now.value, OptionalArray) and (not own or whole_argument(now.value) == own):
         return False
     step = now.value.step if isinstance(now.value, OptionalArray) else None
