@@ -25,17 +25,22 @@ def take(block: Block, sites: Sequence[Site]) -> bool:
     for site in looped:
         if not _move(block, site):
             return False
-        site.loops = ()
+        inside = _inside(site)  # a maker that no pass asks for makes nothing
+        site.loops, site.conditions = (), tuple(held for held in site.conditions if id(held[0]) not in inside)
     return True
 
 
+def _inside(site: Site) -> set[int]:
+    return {id(part) for loop in site.loops for part in subtree(loop.node)}
+
+
 def _is_alike(site: Site) -> bool:
-    """Is it made of the same in every pass, and in every pass?"""
+    """Is it made of the same in every pass that makes it, and do fields say which do?"""
     loops = [loop.node for loop in site.loops]
     if any(isinstance(loop, ast.comprehension) for loop in loops) or site.name is not None:
         return False
-    inside = {id(part) for loop in loops for part in subtree(loop)}
-    if any(id(condition[0]) in inside for condition in site.conditions):
+    inside = _inside(site)
+    if any(calltime and id(condition) in inside for condition, calltime in site.conditions):
         return False
     changed = {n.id for loop in loops for n in subtree(loop) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
     for bound in site.bound.values():
@@ -72,6 +77,8 @@ def _drop(block: Block, site: Site) -> bool:
             block.steps.remove(step)
             return True
         if isinstance(step, For) and _drop(step.body, site):
+            return True
+        if isinstance(step, Branch) and (_drop(step.then, site) or _drop(step.orelse, site)):
             return True
     return False
 

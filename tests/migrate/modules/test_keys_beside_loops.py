@@ -66,6 +66,17 @@ for key in self.keys:
     x = Block(self.width)(x)
 return x
 """,
+    "some_passes": """xs = []
+for i, key in enumerate(self.keys):
+    norm = nn.LayerNorm() if self.wide else lambda y: y
+    if i > 0:
+        xs.append(norm(nn.Dense(self.width)(obs[key])))
+    else:
+        xs.append(norm(obs[key]))
+if "state" in obs:
+    xs.append(nn.LayerNorm()(nn.Dense(7)(obs["state"])))
+return nn.Dense(2)(jnp.concatenate(xs, -1))
+""",
     "either": """x = obs["a"]
 if "state" not in obs:
     x = nn.Dense(3)(x)
@@ -115,7 +126,6 @@ def test_another_input_asks_for_other_modules_and_raises() -> None:
     [
         "for i, key in enumerate(self.keys):\n    xs.append(nn.Dense(i + 1)(obs[key]))",
         "for key in self.keys:\n    xs.append(nn.Dense(width)(obs[key]))\n    width = width + 1",
-        "for i, key in enumerate(self.keys):\n    if i > 0:\n        xs.append(nn.Dense(4)(obs[key]))",
         "for key in self.keys:\n    init = nn.initializers.constant(len(key))\n"
         "    xs.append(nn.Dense(4, bias_init=init)(obs[key]))",
         "xs = [nn.Dense(len(key))(obs[key]) for key in self.keys]",
