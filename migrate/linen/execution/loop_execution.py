@@ -461,7 +461,7 @@ class LoopExecution(Expressions):
                 found = True
                 continue
             if isinstance(a, Array) and isinstance(b, Array):
-                found |= none_in_passes.opened(start, name, before, now)
+                found |= none_in_passes.opened(start, name, before, now, self.running_loops[-1])
                 count = max(len(a.shape.dims), len(b.shape.dims))
                 left: Shape | None = a.shape.expand(count)
                 right: Shape | None = b.shape.expand(count)
