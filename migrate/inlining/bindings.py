@@ -42,7 +42,7 @@ class Bindings:
 
     def text(self, node: ast.AST) -> str:
         """The text of a part of the function as the caller says it."""
-        return self._rendered(self.function.source.span(node))
+        return self._rendered(self.function.source.full_span(node))
 
     def settled(self, test: ast.expr) -> bool | None:
         """What a condition is by the arguments that are constants; None where it asks for more."""

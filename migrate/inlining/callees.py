@@ -10,12 +10,13 @@ from collections.abc import Iterator
 from ..linen.lifted.lifting import LIFTED
 from ..linen.project.asked_attributes import asked_by_name, asked_of_arguments
 from ..linen.project.index import Project
+from ..linen.values.graph_networks import CONCATENATED
 from ..source import SourceFile
 from ..trees import subtree
 from .object_methods import method_of_object
 from .partials import partial_of
 from .plain_classes import KINDS, method_of_class
-from .strings import has_long_string
+from .strings import has_long_string, is_documentation
 
 # Statements and expressions that mean something else, or nothing, in the text of a caller.
 _BOUND_TO_A_FUNCTION = (
@@ -128,6 +129,11 @@ class Callee:
         head = decorator.func if isinstance(decorator, ast.Call) else decorator
         return (self.source.names.qualname(head) or "") not in _WITHOUT_EFFECT
 
+    def _moves(self, decorator: ast.expr) -> bool:
+        """May the decorator of a function in its text do something else where that stands?"""
+        head = decorator.func if isinstance(decorator, ast.Call) else decorator
+        return self._matters(decorator) and self.source.names.qualname(head) != CONCATENATED
+
     def check(self) -> None:
         """Raises NotInlined for a function whose text means something only where it stands."""
         of_class = self.kind in ("method", "static", *KINDS.values())
@@ -137,11 +143,11 @@ class Callee:
         if self.kind not in ("function", "method") and any(n.startswith("__") and not n.endswith("__") for n in hidden):
             raise NotInlined("it says a private name of its class")
         for inner in self.nodes:
-            if isinstance(inner, ast.FunctionDef) and inner.decorator_list:
+            if isinstance(inner, ast.FunctionDef) and any(map(self._moves, inner.decorator_list)):
                 raise NotInlined("it has a decorated function")
             if isinstance(inner, _BOUND_TO_A_FUNCTION):
                 raise NotInlined("its text means something only in a function")
-            if has_long_string(self.source, inner):
+            if has_long_string(self.source, inner) and not is_documentation(self.source, inner):
                 raise NotInlined("it has a text of several lines")
             if isinstance(inner, ast.Name) and inner.id in ("super", "__class__", "locals", "globals", "vars"):
                 raise NotInlined("it asks where it is")

@@ -24,4 +24,11 @@ def has_long_string(source: SourceFile, node: ast.AST) -> bool:
         return True
 
 
-__all__ = ["has_long_string"]
+def is_documentation(source: SourceFile, node: ast.AST) -> bool:
+    """Is it the text that a function begins with, which says the same at any indentation?"""
+    statement = source.parents.get(node)
+    function = source.parents.get(statement) if isinstance(statement, ast.Expr) else None
+    return isinstance(function, ast.FunctionDef) and function.body[0] is statement
+
+
+__all__ = ["has_long_string", "is_documentation"]

@@ -166,7 +166,8 @@ def _said_in_place(
     number = isinstance(one.node, ast.Constant) and isinstance(one.node.value, int | float)  # no quotes within others
     if texts and not (isinstance(one.node, ast.Name | ast.Attribute) or number):
         return False
-    if not is_simple(one.node) and not (is_pure(one.node) and (place is None or len(uses) <= 1)):
+    once = is_pure(one.node) or (name in function.captured and _is_list_for_module(function, uses, one.node))
+    if not is_simple(one.node) and not (once and (place is None or len(uses) <= 1)):
         return False
     for node in subtree(one.node):
         if isinstance(node, ast.Attribute) and node.attr in function.attributes_set:
@@ -174,8 +175,9 @@ def _said_in_place(
         if isinstance(node, ast.Name) and name in function.captured:
             scope = one.source.names.binding_scope(node.id, node)
             binders = [b for b in caller.names.binders(node.id) if caller.names.bound_by(b) is method]
-            if scope is not None and (scope is not method or len(binders) != 1 or (place is not None and place.in_loop)):
-                if node.id != "self":
+            later = len(binders) != 1 or (place is not None and place.in_loop)
+            if scope is not None and node.id != "self":
+                if scope is not method or (later and not _is_settled(binders, place)):
                     return False
     return True
 
@@ -206,6 +208,35 @@ def is_expression(function: Callee) -> bool:
     """Does a function do nothing but return an expression?"""
     only = function.body[0] if len(function.body) == 1 else None
     return isinstance(only, ast.Return) and only.value is not None
+
+
+def _is_list_for_module(function: Callee, uses: list[ast.Name], node: ast.expr) -> bool:
+    """Is it a list, `[width] * 2`, of which nothing is done but to give it to a class, as for `MLP(sizes)(x)`?"""
+    if not all(is_pure(n) for n in ast.iter_child_nodes(node) if isinstance(n, ast.expr) and not isinstance(n, ast.List)):
+        return False
+    lists = [n for n in subtree(node) if isinstance(n, ast.List)]
+    if not lists or not all(is_pure(item) for held in lists for item in held.elts):
+        return False
+    for use in uses:
+        outer = function.source.parents[use]
+        outer = function.source.parents[outer] if isinstance(outer, ast.keyword) else outer
+        named = ast.unparse(outer.func).rpartition(".")[2] if isinstance(outer, ast.Call) and use is not outer.func else ""
+        if not named[:1].isupper():
+            return False
+    return True
+
+
+def _is_settled(binders: list[ast.AST], place: Place | None) -> bool:
+    """Has a name of the caller's its last value where the call is first reached: is nothing bound to it behind that?"""
+    if place is None:
+        return False
+    around = list(itertools.takewhile(lambda a: a is not place.method, place.source.ancestors(place.node)))
+    loops = [a for a in around if isinstance(a, ast.For | ast.While)]
+    begins = (loops[-1] if loops else place.statement).lineno
+    ends = [getattr(place.source.statement_of(b) if isinstance(b, ast.expr) else b, "end_lineno", None) for b in binders]
+    around_binders = [a for b in binders for a in place.source.ancestors(b)]
+    looped = any(isinstance(a, ast.For | ast.While) and a in around for a in around_binders)
+    return not looped and all(end is not None and end < begins for end in ends)
 
 
 def closed(text: str, operand: bool = False) -> str:
@@ -335,7 +366,7 @@ class Writer:
         """The lines of comments above a statement."""
         source = self.function.source
         found: list[str] = []
-        line = statement.lineno - 2
+        line = min([statement.lineno, *[d.lineno for d in getattr(statement, "decorator_list", ())]]) - 2
         while line >= 0 and source.lines[line].strip().startswith("#"):
             found.append(source.lines[line].strip())
             line -= 1

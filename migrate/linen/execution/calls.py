@@ -27,6 +27,7 @@ from ..shapes.shape_keeping import keeps_shape, names_activation
 from ..values import rest_arguments
 from ..values.arguments import arguments_of, is_self
 from ..values.bundles import record
+from ..values.graph_networks import Concatenated, GraphNetwork
 from ..values.merging import Choice, Either, Several
 from ..values.nothing_made import GivesBack
 from ..values.sites import (
@@ -42,7 +43,7 @@ from ..values.sites import (
     Unmigratable,
 )
 from ..values.values import Array, Global, Tup, Unknown, Value
-from . import class_methods
+from . import class_methods, graph_networks
 from .function_choices import FunctionChoice, call_choice
 from .functions import follow, super_call
 from .package_calls import builtin_call, library_call
@@ -107,6 +108,8 @@ def call(run: Any, node: ast.Call, env: Any) -> Abs:
         class_methods.check(run, said, node)
     if isinstance(value, Transformed):
         return call_transformed(run, value, node, env)
+    if isinstance(value, GraphNetwork | Concatenated):
+        return graph_networks.call(run, value, node, env)
     if isinstance(value, FactoryChoice):
         return construct_choice(run, value, node, env)
     if isinstance(value, Several):
@@ -164,6 +167,9 @@ def call(run: Any, node: ast.Call, env: Any) -> Abs:
             return Abs(result, False, arguments.flags | target.flags)
     elif isinstance(value, Global) or qualname is not None:
         known = qualname or value.name  # type: ignore[union-attr]
+        network = graph_networks.made(run, known, arguments)
+        if network is not None:
+            return Abs(network, False, arguments.flags)
         return made_object(run, known, arguments, library_call(run, known, arguments, env))
     if isinstance(func, ast.Name) and env.get(func.id) is None:
         return builtin_call(run, func.id, arguments, env)

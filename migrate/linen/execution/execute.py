@@ -158,14 +158,13 @@ class Execution(LoopExecution):
         self.loop_depths: list[int] = []
         self.passes: list[Pass] = []  # of loops, as they are followed on trial
         self.before_last: dict[str, tuple[str, frozenset[Site]]] = {}  # see `all_but_last`
-        self.last_called, self.picked_from = set(), set()
         self.optional_arguments: set[str] = set()  # array arguments that may be None
         self.evaluated: dict[ast.AST, Abs] = {}
         self.first_draws: dict[ast.AST, str] = {}  # calls of `make_rng` in first values of variables → stream
         self.in_words: dict[ast.expr, ast.expr] = {}  # what functions say in the words of their callers → in their own
         self.nothing: dict[ast.Call, list[Site]] = {}  # where a factory makes nothing, as the other sites of that call
         self.trackers: set[str] = set()
-        self.grown_from_one, self.columns = set(), set()
+        self.grown_from_one, self.columns, self.last_called, self.picked_from = set(), set(), set(), set()
         self.one_or: dict[str, frozenset[Dim]] = {}  # sizes that are 1 on a branch → all that they may be
         self.looked_up: set[ast.AST] = set()  # values of global names that are being evaluated
         self.used_streams: set[str] = set()
@@ -192,6 +191,7 @@ class Execution(LoopExecution):
         self.for_derived: set[str] = set()  # entry methods for whose text alone they are followed, see `helpers_of_derived`
         self.handed: dict[str, own_methods.Handed] = {}  # methods that `__call__` calls
         self.executed: dict[ast.AST, SourceFile] = {}  # the functions whose bodies were followed, and where they stand
+        self.called_by_networks: set[ast.AST] = set()  # those of them that graph networks call
         self.mode_flag = False  # batch statistics are used or updated by train() and eval()
         self.variable_reads: dict[ast.expr, VariableRead] = {}  # `self.variables[...]` and the like
         self.attribute_paths: dict[str, tuple[Step, ...] | None] = {}  # setup's attributes → when they are made

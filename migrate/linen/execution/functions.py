@@ -23,6 +23,7 @@ from ..values import caller_words, mutation, rest_arguments
 from ..values.arguments import Arguments, arguments_of, defaults_of, function_env, parameters_of, stored_names
 from ..values.dims import Dim
 from ..values.environment import Env
+from ..values.graph_networks import CONCATENATED, Concatenated
 from ..values.merging import Choice, Several, dependencies_of
 from ..values.sites import (
     Abs,
@@ -269,6 +270,8 @@ def decorated_function(run: Any, node: ast.FunctionDef, env: Any) -> Value:
                 raise Unmigratable("NNX130", f"`{ast.unparse(head)}` lifts a function of the module", node)
             lifted.append(one)
             continue
+        if qualname == CONCATENATED and node.decorator_list == [decorator]:
+            return Concatenated((function,))
         if qualname not in TRANSPARENT and not qualname.startswith("jax."):
             refuse_making(run, function, decorator, node)
             return Unknown(f"decorated by {ast.unparse(head)}")

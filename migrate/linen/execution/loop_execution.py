@@ -17,6 +17,7 @@ from ..lists import (
     list_items,
     list_loops,
     next_sizes,
+    none_in_passes,
     size_lists,
     skip_lists,
     walks,
@@ -417,7 +418,7 @@ class LoopExecution(Expressions):
             bound = inner.names.get(name)
             last = last_only(bound.value.shape) if bound is not None and isinstance(bound.value, Array) else None
             if bound is not None and last is not None and name not in lost:
-                inner.names[name] = dataclasses.replace(bound, value=Array(last))
+                inner.names[name] = dataclasses.replace(bound, value=none_in_passes.kept(bound.value, Array(last)))
         for name in lost:
             bound = inner.names[name]
             counts = bound.static and isinstance(bound.value, Int)
@@ -460,6 +461,7 @@ class LoopExecution(Expressions):
                 found = True
                 continue
             if isinstance(a, Array) and isinstance(b, Array):
+                found |= none_in_passes.opened(start, name, before, now, self.running_loops[-1])
                 count = max(len(a.shape.dims), len(b.shape.dims))
                 left: Shape | None = a.shape.expand(count)
                 right: Shape | None = b.shape.expand(count)

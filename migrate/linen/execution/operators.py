@@ -246,7 +246,7 @@ class Operators(Evaluation):
                 if known is not None:
                     return Abs(Const(known if op in ("is", "==") else not known), static, flags)
                 step = other.step if isinstance(other, OptionalArray) or may_be_none(other) else None
-                argument = "" if step is not None else whole_argument(other)
+                argument = whole_argument(other) if step is None and not isinstance(other, OptionalArray) else ""
                 if step is not None:
                     return Abs(Known(self.project.said(node), step, op in ("is not", "!=")), False, flags)
                 if argument:

@@ -25,12 +25,13 @@ def check(run: Any, value: Value, node: ast.Call) -> None:
     """Refuse modules that may do more than compute; whether a class of the project does, its plan says later on."""
     for site in (kind for made in run.modules_in(value) for kind in (made, *made.alternatives)):
         site.renders["mapped"] = tuple(dict.fromkeys((*site.renders.get("mapped", ()), node)))
-        if site.lifted or not (site.kind == "class" or _computes(run, site, node)):
+        if site.lifted or not (site.kind == "class" or computes(run, site, node)):
             given = f"a module is given to `{ast.unparse(node.func)}` as it is"
             raise Unmigratable("NNX134", f"{given}; call it in a function", node)
 
 
-def _computes(run: Any, site: Site, node: ast.Call) -> bool:
+def computes(run: Any, site: Site, node: ast.Call) -> bool:
+    """Does the call of a layer do no more than compute, and is it written as it was?"""
     layer = layers.lookup(site.target) if site.kind == "layer" else None
     if site.target == _SEQUENTIAL:
         held = site.bound.get("layers")
@@ -53,4 +54,4 @@ def _item_computes(run: Any, item: Value, node: ast.Call) -> bool:
     return isinstance(item, Global)
 
 
-__all__ = ["check"]
+__all__ = ["check", "computes"]

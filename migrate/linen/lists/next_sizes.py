@@ -17,7 +17,7 @@ from ..values.arguments import stored_names
 from ..values.dims import Dim
 from ..values.environment import Env
 from ..values.merging import dependencies_of, dim_at, grown, with_dim
-from ..values.sites import Abs, For, Function, Track, Unmigratable
+from ..values.sites import Abs, For, Function, Static, Track, Unmigratable
 from ..values.values import OPAQUE, Array, Int, Value, size_stem
 
 
@@ -46,8 +46,9 @@ def in_order(tracks: Sequence[Track], fresh: Callable[[str], str], loop: ast.exp
 
 
 def changes_number(before: Abs, after: Value) -> bool:
-    """Is it a size of an array before a loop, and another number after a pass: `resolution = resolution // 2`?"""
-    return type(before.value) is Int and type(after) is Int and not before.static
+    """Is it a size of an array before a loop, and another number after a pass: `resolution // 2`, an item of a field?"""
+    number = type(after) is Int or (type(after) is Static and not after.sequence)
+    return type(before.value) is Int and number and not before.static
 
 
 def left_behind(

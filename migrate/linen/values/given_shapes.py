@@ -10,7 +10,7 @@ from typing import Any
 
 from ...trees import subtree
 from .sites import DimPart, Function, InitPart
-from .values import Array, Shape, Unknown, Value
+from .values import Array, Int, Shape, Unknown, Value
 
 
 def of_call(run: Any, node: ast.Call, env: Any) -> dict[ast.expr, tuple[InitPart, ...]]:
@@ -49,6 +49,19 @@ def arrays(run: Any, node: ast.Call) -> dict[ast.expr, set[int] | None]:
     known = {argument: run.evaluated.get(argument) for _, argument in given}
     found = {n: a for a, n in given if (k := known[n]) is not None and not k.static and _may_be_array(k.value)}
     return {argument: _axes_read(function, name) if name is not None else None for argument, name in found.items()}
+
+
+def of_sizes(run: Any, node: ast.Call) -> bool:
+    """Is it a call of a function of the program that is given sizes, fields and constants alone: `uniform(x.shape[-1])`?"""
+    callee = run.evaluated.get(node.func)
+    function = callee.value if callee is not None else None
+    if not isinstance(function, Function) or function.method is not None or function.env is None:
+        return False
+    if function.env.method is not None or function.env.in_method() or not _is_bound_once(function, node.func):
+        return False
+    given = [run.evaluated.get(a) for a in (*node.args, *(k.value for k in node.keywords))]
+    starred = any(isinstance(a, ast.Starred) for a in node.args) or any(k.arg is None for k in node.keywords)
+    return not starred and all(a is not None and not a.flags and (a.static or isinstance(a.value, Int)) for a in given)
 
 
 def _may_be_array(value: Value) -> bool:
@@ -110,4 +123,4 @@ def _sizes(shape: Shape, axes: set[int]) -> list[InitPart] | None:
     return sizes
 
 
-__all__ = ["arrays", "of_call"]
+__all__ = ["arrays", "of_call", "of_sizes"]

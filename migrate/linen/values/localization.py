@@ -109,7 +109,8 @@ class Localization(Evaluation):
         opaque = is_opaque(found.value) or (isinstance(found.value, ShapeOf | Tup) and mutation.changes(statement, env))
         if isinstance(found.value, Function):  # which may read nothing of the call but sizes
             shaped = isinstance(value, ast.Call) and given_shapes.of_call(self, value, env)
-            opaque |= isinstance(value, ast.Lambda) or bool(shaped)
+            sized = isinstance(value, ast.Call) and given_shapes.of_sizes(self, value)
+            opaque |= isinstance(value, ast.Lambda) or bool(shaped) or sized
         if not found.static and (found.flags or not opaque):
             return None
         inner = self.localize(value, env)

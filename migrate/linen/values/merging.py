@@ -11,6 +11,7 @@ from ...frozen import frozen
 from .bundles import Bundle, common, map_values
 from .call_sizes import rounded
 from .dims import Dim
+from .graph_networks import Concatenated
 from .nothing_made import GivesBack
 from .presence import Known, OptionalArray, Step, asked, certain, with_none
 from .sites import Abs, AnyFactory, Factory, Function, Module, Repeated, Site, Static, Table, Variable
@@ -265,6 +266,9 @@ def merge(a: Value, b: Value) -> Value:
         if isinstance(element, Module | Either):  # one list or the other: an element is one of either's
             same = (a.turned, a.part) == (b.turned, b.part)
             return Repeated(element, a.loop, a.kind, a.turned, part=a.part if same else "other")
+    for x, y in ((a, b), (b, a)):
+        if isinstance(x, Concatenated) and (isinstance(y, Concatenated) or y == Const(None)):
+            return x.beside(y)
     if isinstance(a, Const) and a.value is None and isinstance(b, Array):
         return with_none(b)
     if isinstance(b, Const) and b.value is None and isinstance(a, Array):
@@ -427,7 +431,10 @@ _NO_NAMES: frozenset[str] = frozenset()
 
 
 def dim_at(value: Value, index: int) -> Dim | None:
-    """A dimension of an array, or (`index` 0) the size that a number is; None for anything else."""
+    """A dimension of an array, or (`index` 0) the size that a number is, or what the constructor says it by; else None."""
+    if type(value) is Static and index == 0 and not value.sequence:
+        name = value.text.removeprefix("self.")
+        return Dim.field(name) if name != value.text and name.isidentifier() else Dim.opaque(value.text, value.deps)
     if type(value) is Int and index == 0:
         return value.dim
     return value.shape.dim(index) if isinstance(value, Array) and index else None
@@ -477,4 +484,5 @@ def with_dim(value: Value, index: int, dim: Dim | None) -> Value:
     shape = value.shape.expand(-index)
     dims: list[Dim | None] = list(shape.dims)
     dims[index] = dim
-    return Array(Shape(tuple(dims), shape.lead))
+    made = Array(Shape(tuple(dims), shape.lead))
+    return with_none(made, value.step) if isinstance(value, OptionalArray) else made

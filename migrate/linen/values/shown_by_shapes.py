@@ -126,6 +126,9 @@ class _Shown:
             return node.attr != "dtype" and self.is_shown(node.value, own)
         if isinstance(node, ast.Call):
             return self._call(node, own)
+        asked = _asked_structure(node) if isinstance(node, ast.Compare) else None
+        if asked is not None and self._is_there(asked, own):
+            return True
         if isinstance(node, _FUNCTIONS):
             return self._function(node, own)
         if isinstance(node, ast.comprehension) and self.typed:
@@ -143,6 +146,50 @@ class _Shown:
         if not isinstance(node.value, ast.Name) or node.value.id not in self.parameters:
             return False
         return node.attr not in _OF_ARRAYS and self.method.default(node.value.id) is None
+
+    def _is_there(self, node: ast.AST, own: frozenset[str]) -> bool:
+        """Is an array, or what holds some, there or None in all calls alike that are given what the constructor is told of?
+
+        `graph.globals` of an argument without a default, also when functions and modules have changed it.
+        """
+        parts = list(subtree(node))
+        own |= {a.arg for a in parts if isinstance(a, ast.arg)}
+        if isinstance(node, ast.FunctionDef):
+            own |= {name for part in parts for name in _bound_by(part)}
+        for part in parts:
+            if isinstance(part, ast.Await | ast.Yield | ast.YieldFrom | ast.NamedExpr | ast.comprehension | ast.Nonlocal):
+                return False
+            if isinstance(part, ast.IfExp | ast.If | ast.While) and not self.is_shown(part.test, own):
+                return False
+            found = self.run.evaluated.get(part)
+            if found is not None and found.flags:
+                return False
+            if isinstance(part, ast.Attribute) and _is_self(part.value):
+                if part.attr in self.run.call_fields or part.attr in _OF_MODULES:
+                    return False
+            elif isinstance(part, ast.Name) and part.id not in own and part.id != "self":
+                if not self._is_name_there(part):
+                    return False
+        return True
+
+    def _is_name_there(self, node: ast.Name) -> bool:
+        name = node.id
+        makers = [maker for maker in self.bound.get(name, []) if self._may_reach(maker, node)]
+        optional = name in self.parameters and self.method.default(name) is not None
+        if name in self.within or optional or not self.changed.keys().isdisjoint({name} | self.same.get(name, set())):
+            return False
+        asked = (f"{name} is there", frozenset(makers))
+        if asked not in self.asked:
+            before = set(self.asked)
+            self.asked[asked] = True  # asked about within itself: what it depends on else decides
+            values = [m if isinstance(m, ast.FunctionDef) else getattr(m, "value", None) for m in makers]
+            plain = all(isinstance(m, ast.Assign | ast.AnnAssign | ast.FunctionDef) for m in makers) and None not in values
+            there = plain and all(self._is_there(v, frozenset()) for v in values if v is not None)
+            there = there and all(map(self._when, makers))
+            if not there:  # what was found while this was taken for granted is forgotten
+                self.asked = {known: said for known, said in self.asked.items() if known in before}
+            self.asked[asked] = there
+        return self.asked[asked]
 
     def _name(self, node: ast.Name) -> bool:
         name = node.id
@@ -321,6 +368,17 @@ def _in_order(node: ast.expr) -> ast.expr:
     if not isinstance(node, ast.Call) or len(node.args) != 1 or node.keywords or not isinstance(node.func, ast.Name):
         return node
     return node.args[0] if node.func.id in ("sorted", "list", "tuple") else node
+
+
+def _asked_structure(node: ast.Compare) -> ast.expr | None:
+    """`x` of `x is None`, `x is not None` and `"key" in x`: what is asked for its structure, whatever its arrays hold."""
+    op, right = node.ops[0], node.comparators[0]
+    if len(node.ops) > 1:
+        return None
+    if isinstance(op, ast.Is | ast.IsNot) and isinstance(right, ast.Constant) and right.value is None:
+        return node.left
+    key = isinstance(node.left, ast.Constant) and isinstance(node.left.value, str)
+    return right if key and isinstance(op, ast.In | ast.NotIn) else None
 
 
 def _is_self(node: ast.expr) -> bool:

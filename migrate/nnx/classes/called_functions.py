@@ -21,6 +21,8 @@ _OF_LIBRARIES = ("jax.", "flax.", "numpy.", "einops.", "optax.", "functools.", "
 
 def is_called(run: Execution, source: SourceFile, function: ast.FunctionDef | ast.Lambda, method: ast.AST) -> bool:
     """Is a function called while the method around it is, as far as its uses show?"""
+    if function in run.called_by_networks:
+        return True
     if isinstance(function, ast.Lambda):
         return _is_used_at_once(run, source, function)
     uses = [n for n in subtree(method) if isinstance(n, ast.Name) and n.id == function.name and isinstance(n.ctx, ast.Load)]

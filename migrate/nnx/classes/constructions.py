@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...catalog import layers
 from ...edits import Parts, Span
+from ...linen.execution.graph_networks import BY_NETWORKS
 from ...linen.execution.needed_sizes import enough
 from ...linen.modules import own_methods, settled_fields
 from ...linen.modules.bridged_results import OUT_SHAPE
@@ -263,9 +264,13 @@ def _check_methods(text: ClassText, site: Site) -> None:
 
 def _check_mapped(text: ClassText, site: Site, called: ClassPlan) -> None:
     """Refuse `jax.vmap(module)`, `jax.grad(module)` of a module that draws, updates or takes flags at its call."""
+    assert called.details is not None
+    networks = site.renders.get(BY_NETWORKS, ())
+    if networks and (called.details.call_keywords or site.calltime):
+        given = f"a module is given to `{ast.unparse(networks[0][0].func)}` as it is"
+        raise Unmigratable("NNX134", f"{given}, and its call takes flags; call it in a function", networks[0][0])
     if not site.renders.get("mapped"):
         return
-    assert called.details is not None
     takes = called.details.call_keywords or site.calltime or called.collections - {"params"} or called.sown
     if not takes and called.rng_streams and mapped_draws.fits(text.run.project, site):
         site.renders[mapped_draws.NAME] = True

@@ -7,6 +7,7 @@ import itertools
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from ...linen.execution.graph_networks import BY_NETWORKS
 from ...linen.modules import by_sizes
 from ...linen.modules.module_calls import OPEN
 from ...linen.values.presence import Presence
@@ -118,6 +119,17 @@ def is_read(run: Execution, site: Site) -> bool:
     return False
 
 
+def maps_at_once(run: Execution, site: Site) -> bool:
+    """Is a module that is given to `jax.vmap` as it is called there, in a method: `jax.vmap(self.net)(x)`?"""
+    for node in site.renders.get("mapped", ()):
+        outer, around = site.source.parents.get(node), set(site.source.ancestors(node))
+        at_once = isinstance(outer, ast.Call) and outer.func is node and site.source is run.model.source
+        own = any(method.node in around for method in run.model.methods().values())
+        if not at_once or not own or run.project.qualname(site.source, node.func) != "jax.vmap":
+            return False
+    return True
+
+
 def is_part(site: Site) -> bool:
     """Is it made for another module of the same item of a list, which is no Sequential: an RNN's cell?"""
     return site.within is not None and site.within.target != _SEQUENTIAL
@@ -167,7 +179,9 @@ def in_method(run: Execution, site: Site) -> tuple[ast.Call, SourceFile, str]:
 
     A helper (`apply_norm(x, nn.LayerNorm())`) reaches it by what its arguments decide, where the constructor knows that.
     """
-    node, _, env = site.calls[0]
+    if not site.calls and BY_NETWORKS not in site.renders:
+        return site.renders["mapped"][0], site.source, ""
+    node, env = [*((node, env) for node, _, env in site.calls), *site.renders.get(BY_NETWORKS, ())][0]
     own = {method.node for method in [*run.model.methods().values(), *(m for _, m in run.super_calls)]}
     while True:
         around = list(itertools.takewhile(lambda a: a not in own, env.source.ancestors(node)))

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 
 from ...edits import Parts
 from ...linen.execution import entry_arguments
+from ...linen.execution.graph_networks import BY_NETWORKS
 from ...linen.lists.unsized_items import UNSIZED
 from ...linen.modules import made_later
 from ...linen.modules.by_passes import IN_TURN
@@ -61,7 +62,7 @@ if TYPE_CHECKING:
     from .class_text import ClassText
 
 CODE = "NNX185"
-_CODES = frozenset({"NNX110", "NNX111", "NNX112", "NNX113", "NNX114", "NNX123", "NNX155"})
+_CODES = frozenset({"NNX110", "NNX111", "NNX112", "NNX113", "NNX114", "NNX123", "NNX155", "NNX157"})
 _FLAG = re.compile(r"\b(bool|Any)\b")
 
 
@@ -231,13 +232,14 @@ def _unfit(text: ClassText, site: Site) -> str:
     lifted = (site.lifted or site.scopes) and not later_stacks.is_fit(text, site)
     if lifted or site.held or first_calls.is_part(site) or site.kind not in ("layer", "class"):
         return "it is lifted, or made elsewhere"
-    if is_wrapper(site) or "mapped" in site.renders:
+    if is_wrapper(site) or not first_calls.maps_at_once(text.run, site):
         return "it wraps others"
     called = first_calls.caller(text.run, site)
     handed = (site.passed or site.adopted) and called is None
     if handed or any(text.run.holds_module(b.abs.value) for b in site.bound.values()):
         return "it is passed on, or is given modules"
-    if called is None or site.call is None or not called.calls or any(m != "__call__" for _, m, _ in called.calls):
+    reached = called is not None and (called.calls or called.renders.keys() & {BY_NETWORKS, "mapped"})
+    if called is None or site.call is None or not reached or any(m != "__call__" for _, m, _ in called.calls):
         return "it is not only called"
     if site.renders.get("method", "__call__") != "__call__":
         return "it is not only called"

@@ -26,7 +26,7 @@ from ...names import is_attribute_name
 from ...trees import subtree
 from ..factories.helper_numbers import can_iterate
 from ..setup import hidden_methods
-from . import decorated_names, handed_iterators, shared_names
+from . import decorated_names, handed_iterators, out_of_loops, shared_names
 from .counts_of_sides import Count, behind, one_more, within
 from .made_together import made_together
 from .made_where import fresh_counter, fresh_name, is_handed, method_of, outermost
@@ -183,7 +183,7 @@ def assign(run: Execution, entry: str, names: Names) -> None:
         members = [(site, number) for site, number in every if site not in again]
         named_by = _named_by(run, label, [s for s, _ in members], names)
         if any(IN_TURN in site.renders for site, _ in members):
-            _in_turn(run, label, [s for s, _ in every], names)
+            _in_turn(run, label, [s for s, _ in every], names, block)
             continue
         listed = any(site.loops or number is None or made[site.place_key()] > 1 for site, number in members)
         if listed or _number_alike(members):
@@ -489,14 +489,14 @@ def _around_given(run: Execution, sites: list[Site], looped: list[Site], names: 
     return True
 
 
-def _in_turn(run: Execution, label: str, sites: list[Site], names: Names) -> None:
+def _in_turn(run: Execution, label: str, sites: list[Site], names: Names, block: Block) -> None:
     """Modules of one class of which the call on shapes makes as many as there are passes."""
     failure = Unmigratable("NNX123", f"{label} modules are made in a loop whose passes only the call knows", sites[0].node)
     entry = run.model.method(sites[0].method)
-    plain = all(not (s.loops or s.through or s.alternatives or s.choice or s.renders.get("counted")) for s in sites)
+    plain = all(not (s.through or s.alternatives or s.choice or s.renders.get("counted")) for s in sites)
     if not plain or entry is None or {method_of(s) for s in sites} != {entry.node} or names.again.keys() & set(sites):
         raise failure
-    if label in run.fields or any(is_handed(run, s) for s in sites):
+    if label in run.fields or any(is_handed(run, s) for s in sites) or not out_of_loops.take(block, sites):
         raise failure
     iterator = fresh_name(run, label.lower())
     for number, site in enumerate(sites):
