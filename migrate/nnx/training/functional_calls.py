@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from ...edits import Span
 from ...linen.flow.flow_values import ClassValue, Collection, Method, Model, Symbol, Variables
 from ...trees import subtree
-from . import collections
+from . import collections, functional_jitted
 from .rewrite import Unsupported
 
 if TYPE_CHECKING:
@@ -125,11 +125,14 @@ def takes_item(form: _Functional, node: ast.Attribute) -> bool:
 # apply -------------------------------------------------------------------------------------------------------------
 def apply(form: _Functional, call: ast.Call, function: ast.AST) -> None:
     """`state.apply_fn({'params': params}, x)` → `nnx.merge(state.graphdef, params)(x)`."""
-    mapped = isinstance(function, ast.Call) and bool(function.args) and form.mapped(function, function.args[0])
+    given = function.args[:1] if isinstance(function, ast.Call) else []
+    mapped = any(functional_jitted.mapped(form, function, node) for node in given)
     plain = isinstance(function, ast.Attribute | ast.Name) or mapped
     if not plain or not call.args or isinstance(call.args[0], ast.Starred):
         raise Unsupported(call, "apply under a name of its own")
     states = _states(form, call)
+    if form.jitted is not None and form.jitted.call(call, states):
+        return
     if mapped:
         if len(form.parts) == 1 and states[0] is not call.args[0]:
             form.replace(call.args[0], states[0])
