@@ -144,6 +144,7 @@ class _Functional(PassedTrees):
         self.made_names = made_names or MadeNames()  # for variables that the program had no names for
         self.returned: set[tuple[ast.AST, tuple[int, ...]]] = set()  # results of functions that are structures now
         self.jitted: functional_jitted.Jitted | None = None
+        self.given_to_fields: dict[str, set[str | None]] | None = None  # see `functional_fields`
         self.renamed: dict[tuple[ast.AST | None, str], str] = {}  # parameters that are handed `apply`, and what they are now
 
     def run(self) -> None:

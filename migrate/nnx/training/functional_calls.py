@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from ...edits import Span
 from ...linen.flow.flow_values import ClassValue, Collection, Method, Model, Symbol, Variables
 from ...trees import subtree
-from . import collections, functional_jitted
+from . import collections, functional_fields, functional_jitted
 from .rewrite import Unsupported
 
 if TYPE_CHECKING:
@@ -207,7 +207,7 @@ def _states(form: _Functional, call: ast.Call) -> list[ast.expr | str]:
         given = variables.values
         for key, value in zip(keys, given):
             held = form.flow.value(value)
-            same = len(form.parts) == 1 or (isinstance(held, Collection) and held.name == key)
+            same = len(form.parts) == 1 or functional_fields.like(form, held, str(key))
             if not (same and isinstance(held, Variables | Collection) and form.component.holds(held)):
                 raise Unsupported(call, "variables from elsewhere")
         return list(given)

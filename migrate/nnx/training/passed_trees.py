@@ -119,7 +119,7 @@ class PassedTrees(Rewrite):
 
     def is_counter(self, value: Value) -> bool:
         """Has it come from a field of the project's own states that never holds a tree of the model?"""
-        return isinstance(value, Collection) and value.name not in {"params", *self.fields}
+        return isinstance(value, Collection) and {"params", *self.fields}.isdisjoint(value.names)
 
     def _in_dictionary(self, parent: ast.Dict, node: ast.AST) -> bool:
         """`{'params': params}` of apply; a dictionary with the tree under a key for which nobody asks."""
