@@ -302,7 +302,7 @@ def _updates(form: _Functional, node: ast.AST) -> bool:
 
 
 def _keys(form: _Functional, call: ast.Call, rngs: ast.expr) -> str:
-    """`dropout=key` of `rngs={'dropout': key}`, and of `rngs=keys` where all that `keys` holds are such dictionaries."""
+    """`dropout=key` of `rngs={'dropout': key}`, and of `rngs=keys` where all that `keys` holds are such, or None."""
     if isinstance(rngs, ast.Constant) and rngs.value is None:
         return ""
     given = _keys_of_dictionary(rngs)
@@ -312,11 +312,25 @@ def _keys(form: _Functional, call: ast.Call, rngs: ast.expr) -> str:
         if "params" in given or not set(form.streams) <= given.keys():
             raise Unsupported(call, "keys of other streams than the model draws from")
         return ", ".join(f"{stream}={form.text(given[stream])}" for stream in form.streams)
-    if isinstance(rngs, ast.Name) and form.streams:
-        tables = list(map(_keys_of_dictionary, _assigned(form, rngs)))
+    if isinstance(rngs, ast.Name | ast.IfExp) and form.streams:
+        held = [rngs] if isinstance(rngs, ast.IfExp) else _assigned(form, rngs)
+        sides = [side for node in held for side in _sides(node)]
+        known = [side for side in sides if not _is_nothing(side)]
+        tables = list(map(_keys_of_dictionary, known))
         if tables and all(table is not None and table.keys() == set(form.streams) for table in tables):
-            return f"**{rngs.id}"
+            alone = isinstance(rngs, ast.Name) and known == sides
+            said = form.text(rngs) if isinstance(rngs, ast.Name) else f"({form.text(rngs)})"
+            return f"**{said}" if alone else f"**({said} or {{}})"
     raise Unsupported(call, "keys that are not spelled out")
+
+
+def _sides(node: ast.expr) -> list[ast.expr]:
+    return [*_sides(node.body), *_sides(node.orelse)] if isinstance(node, ast.IfExp) else [node]
+
+
+def _is_nothing(node: ast.expr) -> bool:
+    """None, or a dictionary of no keys?"""
+    return (isinstance(node, ast.Constant) and node.value is None) or (isinstance(node, ast.Dict) and not node.keys)
 
 
 def _keys_of_dictionary(node: ast.expr) -> dict[str, ast.expr] | None:

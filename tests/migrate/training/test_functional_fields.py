@@ -1,4 +1,4 @@
-"""Fields of the project's own states that hold trees like params and statistics: averages, targets, and what applies them."""
+"""Fields of the project's own states that hold trees like params and statistics: averages, targets, what applies them."""
 
 from __future__ import annotations
 
