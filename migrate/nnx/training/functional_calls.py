@@ -125,8 +125,8 @@ def takes_item(form: _Functional, node: ast.Attribute) -> bool:
 # apply -------------------------------------------------------------------------------------------------------------
 def apply(form: _Functional, call: ast.Call, function: ast.AST) -> None:
     """`state.apply_fn({'params': params}, x)` → `nnx.merge(state.graphdef, params)(x)`."""
-    given = function.args[:1] if isinstance(function, ast.Call) else []
-    mapped = any(functional_jitted.mapped(form, function, node) for node in given)
+    first = function.args[:1] if isinstance(function, ast.Call) else []
+    mapped = any(functional_jitted.mapped(form, function, node) for node in first)
     plain = isinstance(function, ast.Attribute | ast.Name) or mapped
     if not plain or not call.args or isinstance(call.args[0], ast.Starred):
         raise Unsupported(call, "apply under a name of its own")

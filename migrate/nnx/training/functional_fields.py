@@ -44,6 +44,7 @@ def _given(form: _Functional) -> dict[str, set[str | None]]:
             continue
         for keyword in node.keywords:
             held = form.flow.value(keyword.value)
-            same = isinstance(held, Collection) and form.component.holds(held)
-            found.setdefault(str(keyword.arg), set()).update(held.names if same else [None])  # type: ignore[union-attr]
+            known = isinstance(held, Collection) and form.component.holds(held)
+            names: list[str] | list[None] = held.names if isinstance(held, Collection) and known else [None]
+            found.setdefault(str(keyword.arg), set()).update(names)
     return found
