@@ -47,6 +47,12 @@ def of_kind(node: ast.ClassDef | ast.FunctionDef, kind: type[Kind]) -> Sequence[
     return table.get(kind, ())
 
 
+def forget(node: ast.AST) -> None:
+    """Find anew what is below a class or function: nodes there have been put in the place of others."""
+    node.__dict__.pop(_KNOWN, None)
+    node.__dict__.pop(_BY_KIND, None)
+
+
 _KNOWN = "nodes of the subtree"
 _BY_KIND = "nodes of the subtree by their kind"
 

@@ -435,8 +435,8 @@ class Flow:
             return flow_classes.chosen(self, node.args[0])
         if name == "jax.eval_shape" and node.args:
             return self._apply(source, node, self.value(node.args[0]), node.args[1:])
-        if name == SCAN and len(node.args) >= 2:
-            carried = self.value(node.args[1])
+        if name == SCAN and (start := flow_control.start(node)) is not None:
+            carried = self.value(start)
             if isinstance(carried, State | Variables | Collection | OptState | Nothing | Items):
                 return carried if isinstance(carried, Nothing) else flow_control.scan(self, source, node)
         if (name == COND and len(node.args) >= 3) or (name == SWITCH and len(node.args) >= 2):

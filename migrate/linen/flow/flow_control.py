@@ -13,12 +13,19 @@ if TYPE_CHECKING:
     from .flow import Flow
 
 
+def start(node: ast.Call) -> ast.expr | None:
+    """What a scan begins with: `scan(step, state, xs)`, `scan(step, init=state, xs=xs)`."""
+    named = [keyword.value for keyword in node.keywords if keyword.arg == "init"]
+    return next(iter([*node.args[1:2], *named]), None) if node.args else None
+
+
 def scan(flow: Flow, source: SourceFile, node: ast.Call) -> Value:
     """`jax.lax.scan(train_step, state, batches)`: a step that takes and returns the state, or a tuple with it."""
     body = flow.value(node.args[0])
     if isinstance(body, Nothing) or not isinstance(body, Function) or body.transform or body.bound:
         return NOTHING if isinstance(body, Nothing) else ANY
-    flow.bind_arguments(source, node, body, [node.args[1]])
+    begun = start(node)
+    flow.bind_arguments(source, node, body, [begun] if begun is not None else [])
     result = _returned(flow, body)
     if isinstance(result, Nothing):
         return result

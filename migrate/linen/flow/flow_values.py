@@ -53,10 +53,17 @@ class Variables(Tracked):
 
 @frozen
 class Collection(Tracked):
-    """One collection of variables, or a tree like it. `updated`: it is surely what a call of `apply` made of it."""
+    """One collection of variables, or a tree like it. `updated`: it is surely what a call of `apply` made of it.
+
+    `name`: of a tree that may be one of several, all of them (`params|ema_params`).
+    """
 
     name: str
     updated: bool = False
+
+    @property
+    def names(self) -> list[str]:
+        return self.name.split("|")
 
 
 @frozen
@@ -183,6 +190,9 @@ def join(a: Value | None, b: Value | None) -> Value | None:
     if type(a) is type(b):
         if isinstance(a, Collection) and isinstance(b, Collection) and a.updated != b.updated:
             a, b = (dataclasses.replace(value, updated=False) for value in (a, b))
+        if isinstance(a, Collection) and isinstance(b, Collection) and a.name != b.name:
+            both_names = "|".join(sorted({*a.names, *b.names}))
+            a, b = (dataclasses.replace(value, name=both_names, updated=False) for value in (a, b))
         if isinstance(a, Tracked) and isinstance(b, Tracked):
             merged = dataclasses.replace(a, sites=a.sites | b.sites)
             return merged if merged == dataclasses.replace(b, sites=a.sites | b.sites) else ANY

@@ -11,6 +11,7 @@ import contextlib
 from collections.abc import Iterator
 
 from ...source import SourceFile
+from ...trees import forget
 from ..project.index import Project
 from .flow_values import Collection, Model, OptState, State, Symbol, Value, Variables
 
@@ -65,6 +66,8 @@ def in_trees(project: Project, symbols: set[Symbol]) -> Iterator[None]:
 
 def _put(source: SourceFile, old: ast.expr, new: ast.expr) -> None:
     parent = source.parents[new] = source.parents[old]
+    for above in source.ancestors(old):
+        forget(above)
     for field, value in ast.iter_fields(parent):
         if value is old:
             setattr(parent, field, new)

@@ -18,7 +18,7 @@ from .values import Int, Real, Unknown, Value
 
 ROUNDING = frozenset({"int", "round", "math.floor", "math.ceil", "math.trunc"})
 _INTEGERS = re.compile(r"(int|len|round|math\.(floor|ceil|trunc|prod))\(|-?\d+$|[\w.]+\.(shape\[|ndim$|size$)")
-_INTEGER_TEMPLATES = re.compile(r"(int|round|math\.(floor|ceil))\(|\{0\} \*\* \{1\}$")
+_INTEGER_TEMPLATES = re.compile(r"(int|round|math\.(floor|ceil))\(")
 
 
 def rounded(run: Any, name: str, arguments: Arguments, env: Any) -> Abs | None:

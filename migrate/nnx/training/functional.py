@@ -43,9 +43,11 @@ from . import (
     copies,
     functional_calls,
     functional_gradients,
+    functional_jitted,
     functional_kinds,
     functional_loaded,
     functional_state_classes,
+    given_arrays,
     handed_apply,
     handed_models,
     init_functions,
@@ -71,8 +73,6 @@ from .made_names import MadeNames
 from .passed_trees import PassedTrees
 from .rewrite import Unsupported, obstacle
 from .wrapped_init import Wrapped
-
-_MAPPING = {"jax.vmap", "jax.jit"}
 
 
 def write(components: list[Component], flow: Flow, contexts: dict[str, FileContext]) -> list[Component]:
@@ -143,6 +143,8 @@ class _Functional(PassedTrees):
         self.structures: set[Symbol] = set()  # names that were given a model, and now its structure
         self.made_names = made_names or MadeNames()  # for variables that the program had no names for
         self.returned: set[tuple[ast.AST, tuple[int, ...]]] = set()  # results of functions that are structures now
+        self.jitted: functional_jitted.Jitted | None = None
+        self.given_to_fields: dict[str, set[str | None]] | None = None  # see `functional_fields`
         self.renamed: dict[tuple[ast.AST | None, str], str] = {}  # parameters that are handed `apply`, and what they are now
 
     def run(self) -> None:
@@ -151,8 +153,7 @@ class _Functional(PassedTrees):
         functional_calls.check_state(self)
         self.check_boxes()
         bound_models.check(self)
-        if any(plan.arrays for plans in self.component.plans for plan in plans):
-            raise Unsupported(site, "arrays that a module keeps beside its variables")
+        given_arrays.check(self)
         self.annotated = bool(self.flow.project.annotated_classes)
         if self.linen_says("_with_axes"):
             raise Unsupported(site, "axes in a collection of their own")
@@ -192,10 +193,12 @@ class _Functional(PassedTrees):
             self._init(call)
         for found in wrapped:
             wrapped_init.drop(self, found)
+        self.jitted = functional_jitted.Jitted(self)
         for node, value in self.uses:
             self._use(node, value)
         for node, value in self.bundles():
             self.bundle(node, value)
+        self.jitted.write()
         for name in sorted(self.state_classes):
             functional_state_classes.write(self, name)
 
@@ -516,7 +519,9 @@ class _Functional(PassedTrees):
 
     def _method(self, node: ast.AST, value: Method, parent: ast.AST) -> None:
         called = isinstance(parent, ast.Call) and parent.func is node
-        if value.name == "apply" and isinstance(node, ast.Attribute) and self.mapped(parent, node):
+        if self.jitted is not None and self.jitted.is_named(node) and not called:
+            raise Unsupported(node, "a jitted apply that is handed on")
+        if value.name == "apply" and isinstance(node, ast.Attribute) and functional_jitted.mapped(self, parent, node):
             context = self.context(node)
             merge = context.name("flax.nnx.merge")
             given = "variables" if len(self.parts) == 1 else "*variables.values()"
@@ -542,13 +547,6 @@ class _Functional(PassedTrees):
             return
         elif value.name != "init" or not (self.initializes(node) or node in {f.init for f in self.functions.values()}):
             raise Unsupported(node, f"the method {value.name}")
-
-    def mapped(self, parent: ast.AST, node: ast.AST) -> bool:
-        """`jax.vmap(model.apply, in_axes=(None, 0))(params, x)`: is `node` the function that is mapped and called?"""
-        if not isinstance(parent, ast.Call) or parent.args[:1] != [node] or self.flow.name(parent.func) not in _MAPPING:
-            return False
-        call = self.parent(parent)
-        return isinstance(call, ast.Call) and call.func is parent and not call.keywords
 
     # trees -----------------------------------------------------------------------------------------------------
     def _tree(self, node: ast.AST, value: Value, parent: ast.AST) -> None:

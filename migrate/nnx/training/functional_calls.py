@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from ...edits import Span
 from ...linen.flow.flow_values import ClassValue, Collection, Method, Model, Symbol, Variables
 from ...trees import subtree
-from . import collections
+from . import collections, functional_fields, functional_jitted
 from .rewrite import Unsupported
 
 if TYPE_CHECKING:
@@ -125,11 +125,14 @@ def takes_item(form: _Functional, node: ast.Attribute) -> bool:
 # apply -------------------------------------------------------------------------------------------------------------
 def apply(form: _Functional, call: ast.Call, function: ast.AST) -> None:
     """`state.apply_fn({'params': params}, x)` → `nnx.merge(state.graphdef, params)(x)`."""
-    mapped = isinstance(function, ast.Call) and bool(function.args) and form.mapped(function, function.args[0])
+    first = function.args[:1] if isinstance(function, ast.Call) else []
+    mapped = any(functional_jitted.mapped(form, function, node) for node in first)
     plain = isinstance(function, ast.Attribute | ast.Name) or mapped
     if not plain or not call.args or isinstance(call.args[0], ast.Starred):
         raise Unsupported(call, "apply under a name of its own")
     states = _states(form, call)
+    if form.jitted is not None and form.jitted.call(call, states):
+        return
     if mapped:
         if len(form.parts) == 1 and states[0] is not call.args[0]:
             form.replace(call.args[0], states[0])
@@ -204,7 +207,7 @@ def _states(form: _Functional, call: ast.Call) -> list[ast.expr | str]:
         given = variables.values
         for key, value in zip(keys, given):
             held = form.flow.value(value)
-            same = len(form.parts) == 1 or (isinstance(held, Collection) and held.name == key)
+            same = len(form.parts) == 1 or functional_fields.like(form, held, str(key))
             if not (same and isinstance(held, Variables | Collection) and form.component.holds(held)):
                 raise Unsupported(call, "variables from elsewhere")
         return list(given)
@@ -299,7 +302,7 @@ def _updates(form: _Functional, node: ast.AST) -> bool:
 
 
 def _keys(form: _Functional, call: ast.Call, rngs: ast.expr) -> str:
-    """`dropout=key` of `rngs={'dropout': key}`, and of `rngs=keys` where all that `keys` holds are such dictionaries."""
+    """`dropout=key` of `rngs={'dropout': key}`, and of `rngs=keys` where all that `keys` holds are such, or None."""
     if isinstance(rngs, ast.Constant) and rngs.value is None:
         return ""
     given = _keys_of_dictionary(rngs)
@@ -309,11 +312,25 @@ def _keys(form: _Functional, call: ast.Call, rngs: ast.expr) -> str:
         if "params" in given or not set(form.streams) <= given.keys():
             raise Unsupported(call, "keys of other streams than the model draws from")
         return ", ".join(f"{stream}={form.text(given[stream])}" for stream in form.streams)
-    if isinstance(rngs, ast.Name) and form.streams:
-        tables = list(map(_keys_of_dictionary, _assigned(form, rngs)))
+    if isinstance(rngs, ast.Name | ast.IfExp) and form.streams:
+        held = [rngs] if isinstance(rngs, ast.IfExp) else _assigned(form, rngs)
+        sides = [side for node in held for side in _sides(node)]
+        known = [side for side in sides if not _is_nothing(side)]
+        tables = list(map(_keys_of_dictionary, known))
         if tables and all(table is not None and table.keys() == set(form.streams) for table in tables):
-            return f"**{rngs.id}"
+            alone = isinstance(rngs, ast.Name) and known == sides
+            said = form.text(rngs) if isinstance(rngs, ast.Name) else f"({form.text(rngs)})"
+            return f"**{said}" if alone else f"**({said} or {{}})"
     raise Unsupported(call, "keys that are not spelled out")
+
+
+def _sides(node: ast.expr) -> list[ast.expr]:
+    return [*_sides(node.body), *_sides(node.orelse)] if isinstance(node, ast.IfExp) else [node]
+
+
+def _is_nothing(node: ast.expr) -> bool:
+    """None, or a dictionary of no keys?"""
+    return (isinstance(node, ast.Constant) and node.value is None) or (isinstance(node, ast.Dict) and not node.keys)
 
 
 def _keys_of_dictionary(node: ast.expr) -> dict[str, ast.expr] | None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from ...linen.flow.flow_values import WRAPPERS, Function, Method, Model, Symbol
 from ...trees import subtree
 from . import traces
-from .rewrite import Unsupported
+from .rewrite import Rewrite, Unsupported
 
 if TYPE_CHECKING:
     from .native import _Native
@@ -100,12 +100,12 @@ class Jitted:
         seen = form.function(statement)
         if seen is not None and seen not in scopes:
             return ""
-        if any(_wrapped(form, scope) for scope in scopes) or any(name in source.names.bound_in(scope) for scope in scopes):
+        if any(is_wrapped(form, scope) for scope in scopes) or any(name in source.names.bound_in(scope) for scope in scopes):
             return ""
         return name
 
 
-def _wrapped(form: _Native, function: ast.FunctionDef | ast.Lambda) -> bool:
+def is_wrapped(form: Rewrite, function: ast.FunctionDef | ast.Lambda) -> bool:
     """Is a function decorated, or given to something like jit? What it calls is compiled with it."""
     if isinstance(function, ast.FunctionDef) and function.decorator_list:
         return True

@@ -42,7 +42,8 @@ def write(form: _Native) -> None:
             inputs += [", ", given]
         form.dropped.update(set(subtree(lifted)) - set(subtree(function)))
         form.dropped.update(subtree(call.args[0]))
-        form.replace(call, function, f"({name}", *inputs, ")")
+        opening, closing = ("(", ")") if isinstance(function, ast.Lambda) else ("", "")
+        form.replace(call, opening, function, f"{closing}({name}", *inputs, ")")
 
 
 def _check(form: _Native, node: ast.expr) -> None:

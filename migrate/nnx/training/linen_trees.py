@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from ...linen.flow.flow_values import SAME_TREE, Collection, State, Symbol, Value, Variables, is_params
+from ...linen.flow.flow_values import SAME_TREE, Collection, Gradients, State, Symbol, Value, Variables, is_params
 from ...trees import subtree
 from . import trees
 
@@ -68,19 +68,32 @@ def hand_over(form: _Functional, node: ast.AST) -> bool:
 
 def shown(form: _Functional, node: ast.AST) -> bool:
     """Write a tree as Linen's dictionaries where it is printed: `print(jax.tree.map(jnp.shape, params))`."""
-    call = form.parent(node)
-    if form.annotated or not isinstance(call, ast.Call) or node not in call.args or not isinstance(node, ast.expr):
+    if form.annotated or not isinstance(node, ast.expr) or not _is_printed(form, node):
         return False
-    if not _is_params(form, node) or isinstance(form.flow.value(node), Variables):
+    value = form.flow.value(node)
+    whole = isinstance(value, Variables)
+    if not form.has(value) or not isinstance(value, Variables | Collection | Gradients):
+        return False
+    graphdef = structure_of(form, node) or _beside_init(form, node)
+    if not graphdef:
+        return False
+    single = len(form.parts) == 1
+    opening, closing = ("{'params': ", "}") if whole and single else ("", "")
+    written = form.context(node).parity("linen_tree" if single or not whole else "linen_values")
+    form.replace(node, f"{opening}{written}({graphdef}, ", node, f"){closing}")
+    return True
+
+
+def _is_printed(form: _Functional, node: ast.expr) -> bool:
+    """Is it an argument of `print`, or stands it in an f-string?"""
+    call = form.parent(node)
+    if isinstance(call, ast.FormattedValue):
+        return True
+    if not isinstance(call, ast.Call) or node not in call.args or not isinstance(form.parent(call), ast.Expr):
         return False
     own = isinstance(call.func, ast.Name) and form.source(node).names.binders(call.func.id)
     name = form.flow.name(call.func) or form.text(call.func)
-    if name not in _PRINTING or (own and name == "print") or not isinstance(form.parent(call), ast.Expr):
-        return False
-    graphdef = structure_of(form, node) or _beside_init(form, node)
-    if graphdef:
-        form.replace(node, f"{form.context(node).parity('linen_tree')}({graphdef}, ", node, ")")
-    return bool(graphdef)
+    return name in _PRINTING and not (own and name == "print")
 
 
 def _beside_init(form: _Functional, node: ast.expr) -> str:
@@ -98,7 +111,7 @@ def _beside_init(form: _Functional, node: ast.expr) -> str:
 def structure_of(form: _Functional, node: ast.expr) -> str:
     """`state.graphdef` for `state.params`, and for a name of what is made of them leaf by leaf; "" where it is not told."""
     tree = _made_of(form, node)
-    if isinstance(tree, ast.Attribute) and tree.attr == "params" and isinstance(form.flow.value(tree.value), State):
+    if isinstance(tree, ast.Attribute) and tree.attr in form.parts and isinstance(form.flow.value(tree.value), State):
         steps = (ast.Name, ast.Attribute, ast.Subscript, ast.Constant, ast.expr_context)
         plain = all(isinstance(part, steps) for part in subtree(tree.value))
         return f"{form.text(tree.value)}.graphdef" if plain else ""

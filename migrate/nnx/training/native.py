@@ -47,6 +47,7 @@ from . import (
     copies,
     device_copies,
     field_trees,
+    formatted,
     handed_methods,
     init_reach,
     jitted_apply,
@@ -143,8 +144,11 @@ class _Native(Rewrite):
         self.site = self.component.sites[0]
         self.uses = list(self.tracked())
         self.keeps_keys = saving.keeps_keys(self)
-        if any(isinstance(p, ast.JoinedStr) for node, _ in self.uses for p in self.source(node).ancestors(node)):
+        if not all(formatted.is_placed(self.source(node), node) for node, _ in self.uses):
             raise Unsupported(self.site, "a use within an f-string")
+        several = next((n for n, v in self.uses if isinstance(v, Collection) and len(v.names) > 1), None)
+        if several is not None:
+            raise Unsupported(several, "params that may be those of a state or a field of it")
         self.lost = lost_trees.check(self)
         self.fields: frozenset[str] = frozenset()  # that the project's class of states adds, besides batch_stats
         symbols = self.flow.uses.symbols(self.component.sites)

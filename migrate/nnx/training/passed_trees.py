@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+import itertools
 from collections.abc import Iterator
 
 from ...catalog.tree_functions import TREE_MAPS
@@ -15,6 +16,7 @@ from ...linen.flow.flow_optimizers import is_deltas
 from ...linen.flow.flow_values import (
     COND,
     LOOPS,
+    SAME_TREE,
     SCAN,
     SWITCH,
     Collection,
@@ -34,6 +36,7 @@ from ...linen.flow.flow_values import (
     is_sequence,
 )
 from ...source import SourceFile
+from . import leaf_order
 from .components import Component
 from .rewrite import Rewrite, Unsupported
 
@@ -119,7 +122,7 @@ class PassedTrees(Rewrite):
 
     def is_counter(self, value: Value) -> bool:
         """Has it come from a field of the project's own states that never holds a tree of the model?"""
-        return isinstance(value, Collection) and value.name not in {"params", *self.fields}
+        return isinstance(value, Collection) and {"params", *self.fields}.isdisjoint(value.names)
 
     def _in_dictionary(self, parent: ast.Dict, node: ast.AST) -> bool:
         """`{'params': params}` of apply; a dictionary with the tree under a key for which nobody asks."""
@@ -178,7 +181,7 @@ class PassedTrees(Rewrite):
                 return False  # (one that goes on working on dictionaries is given these: see `changes`)
             return all(self._parameter(call, function, target, node, value) for target in function.nodes)
         if name == SCAN:
-            return call.args[1:2] == [node] and self._scanned(call, value)
+            return flow_control.start(call) is node and self._scanned(call, value)
         if name in LOOPS:
             return len(call.args) == LOOPS[name] + 1 and node is call.args[-1] and self._looped(call, value)
         if name in (COND, SWITCH):
@@ -199,11 +202,18 @@ class PassedTrees(Rewrite):
         if name in _BUILTINS:
             return not isinstance(value, Model)  # which is a class from now on
         if isinstance(value, Items) and not (is_tree(value) or is_deltas(value)):
-            return name in _WHOLE
+            through = SAME_TREE.get(name) == 0 and call.args[:1] == [node] and self._kept(value, self.flow.value(call))
+            mapped = name in TREE_MAPS and node in call.args[1:] and not call.keywords and self._alike(call.args[1:])
+            return through or mapped or name in _WHOLE | leaf_order.LEAVES  # the order of leaves is seen to there
         functions = any(self._is_called(self.flow.value(argument)) for argument in call.args)
         if name.endswith(_BY_STRUCTURE) or name.startswith(_CALLING) or any(k.arg == "is_leaf" for k in call.keywords):
             return False
         return name.startswith(_PREFIXES) and (not functions or name in _TREE_MAPS) and self._beside(name, call)
+
+    def _alike(self, trees: list[ast.expr]) -> bool:
+        """Have tuples that are mapped over together trees of the models at the same places?"""
+        values = [self.flow.value(tree) for tree in trees]
+        return all(self._kept(a, b) and self._kept(b, a) for a, b in itertools.pairwise(values))
 
     def _is_called(self, value: Value) -> bool:
         return isinstance(value, Function) or (isinstance(value, Items) and any(map(self._is_called, value.items)))

@@ -17,7 +17,7 @@ from ...plan import ClassPlan
 from ...source import SourceFile
 from ...trees import subtree
 from ..text.text_parts import first_on_its_line
-from . import drawn_inputs
+from . import drawn_inputs, formatted
 from .components import Component
 
 
@@ -115,8 +115,10 @@ class Rewrite:
 
     def replace_span(self, near: ast.AST, span: Span, *parts: Part | ast.AST) -> None:
         source = self.source(near)
-        if any(isinstance(parent, ast.JoinedStr) for parent in source.ancestors(near)):
-            raise Unsupported(near, "a use within an f-string")
+        if formatted.around(source, near) is not None:
+            written = all(formatted.may_stand(part) for part in parts if isinstance(part, str))
+            if not written or not formatted.is_placed(source, near):
+                raise Unsupported(near, "a use within an f-string")
         spans = tuple(source.span(p) if isinstance(p, ast.AST) else p for p in parts)
         self.edits.append((self.context(near), span, spans))
 

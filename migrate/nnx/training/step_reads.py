@@ -38,6 +38,8 @@ def _unsigned_will_do(form: _Native, node: ast.AST) -> bool:
         return name in _TAKERS or name.startswith("orbax.") or _saves(form, parent)
     if isinstance(parent, ast.If | ast.While | ast.IfExp) and parent.test is node:
         return True
+    if isinstance(parent, ast.FormattedValue):
+        return parent.conversion == -1  # `!r` names the type
     if isinstance(parent, ast.Compare):
         others = [other for other in [parent.left, *parent.comparators] if other is not node]
         return all(_number(other, int) for other in others)

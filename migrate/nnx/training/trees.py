@@ -229,7 +229,7 @@ def _read_by_name(form: _Native, call: ast.Call) -> bool:
     """
     parent = form.parent(call)
     holder = form.over_keyword(parent)
-    if isinstance(holder, ast.Dict | ast.List) or _is_mask(form, parent):
+    if isinstance(holder, ast.Dict | ast.List | ast.FormattedValue) or _is_mask(form, parent):
         return True
     if not isinstance(holder, ast.Call) or call is holder.func:
         return False
@@ -317,6 +317,8 @@ def kept(form: _Native, node: ast.AST, parent: ast.AST) -> bool:
     elif isinstance(holder, ast.List):
         if isinstance(form.parent(holder), ast.For | ast.comprehension | ast.Assign | ast.AnnAssign):
             return False
+    elif isinstance(holder, ast.FormattedValue):
+        pass  # printed as Linen has it
     elif not (isinstance(holder, ast.Call) and node is not holder.func and of_library(form, holder)):
         return False
     _read_as_in_linen(form, node)

@@ -98,5 +98,17 @@ class Clipped(nn.Module):
     x = nn.Dense(np.minimum(self.base, 5).astype(int))(x) + self.param('const', nn.initializers.normal(), (4, fmaps, 1)).sum()
     return nn.Dense(3)(x)
 
-CASES=[('Clipped', {}, [(2,3)], {}), ('Clipped', dict(base=10, const=2), [(2,3)], {}), ('Mlp', {}, [(2,3)], {}), ('Mlp', dict(dim=7, ratio=1.3), [(2,3)], {}), ('Parent', {}, [(2,3)], {}), ('Three', {}, [(2,3)], {}), ('Three', dict(dim=29), [(2,3)], {}),
+class Powers(nn.Module):
+  base: int = 4
+  growth: float = 2.0
+  depth: int = 2
+  @nn.compact
+  def __call__(self, x):
+    width = int(self.base * self.growth ** self.depth)
+    for _ in range(self.depth):
+      x = nn.LayerNorm()(nn.Dense(width)(x))
+    x = nn.Dense(int(width / self.growth))(x)
+    return nn.Dense(int(self.base * 2 ** self.depth))(nn.LayerNorm()(x))
+
+CASES=[('Powers', {}, [(2,3)], {}), ('Powers', dict(growth=1.7), [(2,3)], {}), ('Clipped', {}, [(2,3)], {}), ('Clipped', dict(base=10, const=2), [(2,3)], {}), ('Mlp', {}, [(2,3)], {}), ('Mlp', dict(dim=7, ratio=1.3), [(2,3)], {}), ('Parent', {}, [(2,3)], {}), ('Three', {}, [(2,3)], {}), ('Three', dict(dim=29), [(2,3)], {}),
  ('Setup', dict(dim=5), [(2,3)], {}), ('Setup', dict(dim=5,ratio=1.7), [(2,3)], {}), ('Widths', {}, [(2,3)], {}), ('Res', {}, [(2,6)], {}), ('Res', dict(ratio=0.35), [(2,6)], {}), ('Div', {}, [(2,3)], {}), ('Div', dict(ratio=1.3), [(2,3)], {})]

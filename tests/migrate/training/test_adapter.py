@@ -133,6 +133,7 @@ params = MLP(4).init(jax.random.key(0), x)['params']
 def look(mlp, scale):
   return scale * mlp(x)
 y = nn.apply(look, MLP(4))({'params': params}, 2.0)
+z = nn.apply(lambda mlp, scale: scale + mlp(x), MLP(4))({'params': params}, 2.0)
 """
 
 
@@ -140,4 +141,5 @@ def test_functions_of_a_bound_module(kit) -> None:
     done = kit.migrate(LIFTED, kit.MLP)
     before, after = done.both()
     same(before["y"], after["y"])
+    same(before["z"], after["z"])
     assert "nn.apply" not in done.after

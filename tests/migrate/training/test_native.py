@@ -173,7 +173,7 @@ CHANGES = {
     "pmap": ("@jax.jit\ndef train_step", "@functools.partial(jax.pmap, axis_name='b')\ndef train_step"),
     "vmap over params": ("losses = []", "losses = []\nmany = jax.vmap(eval_step, (None, 0))"),
     "another init": ("losses = []", "losses = []\nother = model.init(jax.random.key(1), jnp.ones([1, 5]))"),
-    "an f-string": ("losses = []", "losses = []\nprint(f'{state.step}')"),
+    "an f-string of f-strings": ("losses = []", "losses = []\nprint(f\"{f'{state.step}'}\")"),
     "names that are taken": ("losses = []", "losses = []\noptimizer = opt = nnx_optimizer = state_optimizer = None"),
 }
 

@@ -1,0 +1,50 @@
+"""What the fields of a program's own states hold: trees like the params, or like the statistics, of the model.
+
+ema_params=variables['params']                          like the params
+state.replace(ema_params=optax.incremental_update(state.params, state.ema_params, 0.1))
+evaluate(state.params, state), evaluate(state.ema_params, state)
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from ...linen.flow.flow_values import Collection, State, Value
+
+if TYPE_CHECKING:
+    from .functional import _Functional
+
+
+def like(form: _Functional, value: Value, part: str) -> bool:
+    """Is a value a collection of that name, or what fields hold that are given nothing else?"""
+    if not isinstance(value, Collection):
+        return False
+    if form.given_to_fields is None:
+        form.given_to_fields = _given(form)
+    given = form.given_to_fields
+    todo = [*value.names]
+    seen: set[str] = set()
+    while todo:
+        name = todo.pop()
+        if name == part or name in seen:
+            continue
+        seen.add(name)
+        if name in form.parts or name not in given or None in given[name]:
+            return False
+        todo += [other for other in given[name] if other is not None]
+    return bool(value.names)
+
+
+def _given(form: _Functional) -> dict[str, set[str | None]]:
+    """Field → the names of the collections and fields that it is given; None for something else."""
+    found: dict[str, set[str | None]] = {}
+    for node, value in form.uses:
+        if not isinstance(node, ast.Call) or not isinstance(value, State):
+            continue
+        for keyword in node.keywords:
+            held = form.flow.value(keyword.value)
+            known = isinstance(held, Collection) and form.component.holds(held)
+            names: list[str] | list[None] = held.names if isinstance(held, Collection) and known else [None]
+            found.setdefault(str(keyword.arg), set()).update(names)
+    return found
