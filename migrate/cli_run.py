@@ -114,7 +114,7 @@ class _Run:
         selected = select(self.contents, self.named)
         along = read_along(self.contents, selected)
         kept = sorted(selected | along)
-        names = module_names(kept)
+        names = module_names(kept, self.contents)
         sources = []
         for path in counted(kept, "reading files"):
             try:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from .annotated_attributes import as_assignments
 from .edits import Span
 from .names import Names
 from .trees import FlatTree, parse_text
@@ -60,7 +61,7 @@ class SourceFile:
         prefix: str = "",
     ) -> SourceFile:
         """Raises SyntaxError (or ValueError for null bytes) as `ast.parse` does."""
-        return cls(path, module, text, parse_text(text), is_package, resolve, prefix)
+        return cls(path, module, text, as_assignments(parse_text(text), text), is_package, resolve, prefix)
 
     @functools.cached_property
     def names(self) -> Names:

@@ -12,8 +12,10 @@ from __future__ import annotations
 import dataclasses
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
+
+from .import_roots import only_folders
 
 # What an import means although a file of that name lies in the package.
 _INSTALLED = sys.stdlib_module_names | {
@@ -32,11 +34,16 @@ class ModuleName:
     resolve: Callable[[str], str] | None = None
 
 
-def module_names(paths: Iterable[Path]) -> dict[Path, ModuleName]:
-    """Unique names for all of `paths`."""
+def module_names(paths: Iterable[Path], contents: Mapping[Path, bytes] | None = None) -> dict[Path, ModuleName]:
+    """Unique names for all of `paths`; `contents` are the project's files, whose imports say what is a package."""
     absolute = {path: Path(os.path.abspath(path)) for path in paths}
     packages: dict[Path, bool] = {}
     roots = {path: _import_root(real.parent, packages) for path, real in absolute.items()}
+    below = [(real, root) for real, root in zip(absolute.values(), roots.values()) if root != real.parent]
+    texts = {Path(os.path.abspath(path)): text for path, text in (contents or {}).items()}
+    folders = only_folders({root / real.relative_to(root).parts[0] for real, root in below}, texts, _INSTALLED)
+    for path, real in absolute.items():
+        roots[path] = next((top for top in real.parents if top in folders), roots[path])
     dotted = {path: _dotted(real, roots[path]) for path, real in absolute.items()}
     holders: dict[str, set[Path]] = {}
     for path, name in dotted.items():

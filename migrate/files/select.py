@@ -67,7 +67,7 @@ def _imports(path: Path, data: bytes) -> bool:
 def read_along(contents: Mapping[Path, bytes], kept: Collection[Path]) -> set[Path]:
     """Files of plain Python that files of Flax import, and what these import: their axis rules, configurations and
     tables are what names in the others mean. What other frameworks have is left out, as are files that say nothing."""
-    names = module_names(path for path in contents if path.suffix == ".py")
+    names = module_names((path for path in contents if path.suffix == ".py"), contents)
     files = {module.name: path for path, module in names.items()}
     found: set[Path] = set()
     last = {path for path in kept if path in names and _FLAX.search(contents[path])}

@@ -211,6 +211,8 @@ def is_class_mention(node: ast.AST, ctx: FileContext) -> bool:
             return inner is parent.annotation
         if isinstance(parent, ast.FunctionDef | ast.AsyncFunctionDef):
             return inner is parent.returns
+        if inner is parent.__dict__.get("annotation"):  # of an attribute of setup: see `annotated_attributes`
+            return True
         if isinstance(parent, ast.Call | ast.stmt | ast.Lambda):
             break
         inner = parent

@@ -482,6 +482,9 @@ def _merge_tracked(
                 left, right = one, other
         if len(left.dims) == len(right.dims) and left.lead == right.lead:
             pairs = list(zip(left.dims, right.dims))
+            if left.told_by_ranks(right):  # each side has a width of its own
+                rest = Lead.unknown(*left.needs(), *right.needs())
+                return Abs(Array(Shape((*there, *(None for _ in pairs)), rest)), False, flags)
             dims = [_tracked_dim(run, x, y, then, orelse, i - len(pairs), left, sides) for i, (x, y) in enumerate(pairs)]
             whole = (
                 _tracked_shape(run, a.value.shape, b.value.shape, then, orelse) if dims and dims[-1] is not None else None

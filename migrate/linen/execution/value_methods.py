@@ -12,6 +12,7 @@ from ..lists.size_lists import SizeList
 from ..modules import objects_of_others
 from ..modules.lost_factories import one_of
 from ..modules.module_calls import call_either, call_module
+from ..modules.scope_methods import of_scope, of_submodule
 from ..shapes import shapes
 from ..shapes.reshaped import is_loose, joined_rest, like, reshaped_width
 from ..values.arguments import arguments_of, is_self
@@ -35,6 +36,8 @@ def method_of_value(run: Any, node: ast.Call, func: ast.Attribute, env: Any) -> 
         return None
     base = run.evaluate(func.value, env)
     value = base.value
+    if of_scope(run, value, func.attr):
+        return of_submodule(run, value, node, func, env)
     if isinstance(value, Module | ModuleField):
         return call_module(run, value, func.attr, node, env)
     if isinstance(value, Either):

@@ -9,7 +9,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ...frozen import frozen
-from ...trees import of_kind
 from ..lifted.lifting import variable_axis
 from ..project.classes import Field, Method
 from ..shapes import shapes
@@ -24,6 +23,7 @@ from ..values.presence import Step
 from ..values.sites import Abs, DtypePart, Function, Localized, Make, NameSpec, Site, Static, Table, Unmigratable, Variable
 from ..values.values import DTYPES, Array, Const, DtypeOf, Global, Int, Real, Shape, ShapeOf, Tup, Unknown, Value
 from . import made_later, own_shapes
+from .asked_variables import has_variable
 from .construction import name_spec
 from .made_later import LATER, NAMED, SEVERAL
 from .put_variables import put_variable
@@ -385,40 +385,6 @@ def _unsupported(what: str, code: str) -> Callable[[Any, ast.Call, Any], Abs]:
     return refuse
 
 
-def _has_variable(run: Any, node: ast.Call, env: Any) -> Abs:
-    arguments = arguments_of(run, node, env)
-    collection = arguments.positional[0][1].value if arguments.positional else None
-    if isinstance(collection, Const) and collection.value in ("params", "batch_stats"):
-        run.constants[node] = "True"
-        return Abs(Const(True), static=True)
-    name = arguments.positional[1][1].value if len(arguments.positional) > 1 else None
-    if isinstance(collection, Const) and isinstance(name, Const) and collection.value != "cache":
-        if _always_makes(run, collection.value, name.value):
-            run.constants[node] = "True"
-            return Abs(Const(True), static=True)
-    if isinstance(collection, Const) and isinstance(name, Const) and not run.in_setup:
-        # Such a variable comes to be when the module is called in a certain way: a decode cache.
-        run.lazy.add(str(collection.value))
-        run.constants[node] = f'hasattr(self, "{name.value}")'
-        return Abs(Unknown("whether a variable exists"), False, frozenset({str(name.value)}))
-    raise Unmigratable("NNX146", f"`{ast.unparse(node)}` asks whether a variable was given", node)
-
-
-def _always_makes(run: Any, collection: object, name: object) -> bool:
-    """Does the class make the variable under no condition, so that `apply` is given it with all that `init` made?"""
-    for model in run.model.mro():
-        for method in model.own_methods.values():
-            for call in of_kind(method.node, ast.Call):
-                said = [a.value for a in call.args[:2] if isinstance(a, ast.Constant)]
-                if said == [collection, name] and ast.unparse(call.func) == "self.variable":
-                    above = method.source.parents.get(call)
-                    while above is not None and not isinstance(above, ast.If | ast.IfExp | ast.For | ast.While | ast.Try):
-                        if above is method.node:
-                            return True
-                        above = method.source.parents.get(above)
-    return False
-
-
 def _is_mutable(run: Any, node: ast.Call, env: Any) -> Abs:
     arguments = arguments_of(run, node, env)
     collection = arguments.positional[0][1].value if arguments.positional else None
@@ -441,7 +407,7 @@ SELF_CALLS: Mapping[str, Callable[[Any, ast.Call, Any], Abs]] = {
     "sow": _self_sow,
     "perturb": _self_perturb,
     "is_initializing": _initializing(False),
-    "has_variable": _has_variable,
+    "has_variable": has_variable,
     "is_mutable_collection": _is_mutable,
     "get_variable": get_variable,
     "put_variable": put_variable,

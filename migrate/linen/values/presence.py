@@ -268,8 +268,8 @@ def _one(step: Step, a: Value, b: Value) -> Value:
     for x, y in zip(left.dims[-count:], right.dims[-count:]):
         dims.append(None if x is None or y is None else Dim.cond(step.text, x, y, step.deps))
     last = [d for d in (left.dims[-1:] + right.dims[-1:]) if d is not None]
-    if dims and len(last) == 1 and last[0].value != 1:  # a width that is not known is the other's (see `same_width`)
-        dims[-1] = last[0]
+    if dims and len(last) == 1 and last[0].value != 1 and (step.deps or not left.told_by_ranks(right)):
+        dims[-1] = last[0]  # a width that is not known is the other's (see `same_width`)
     same = left.lead == right.lead and len(left.dims) == len(right.dims)
     return Array(Shape(tuple(dims), left.lead if same else Shape.unknown(*left.needs(), *right.needs()).lead))
 

@@ -206,6 +206,12 @@ class Shape:
         """The arguments whose ranks would tell the rank of this shape."""
         return () if self.lead is None else self.lead.why()
 
+    def told_by_ranks(self, other: Shape) -> bool:
+        """Is one width of the two not known only until ranks of arguments are: `a + b` beside `concatenate([a, b], -1)`?"""
+        if not self.dims or not other.dims or (self.dims[-1] is None) is (other.dims[-1] is None):
+            return False
+        return bool((self if self.dims[-1] is None else other).needs())
+
     def ndim(self) -> Dim | None:
         """The number of dimensions."""
         if self.lead is None:

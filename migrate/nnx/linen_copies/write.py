@@ -150,8 +150,10 @@ def spelled(project: Project, source: SourceFile, original: SourceFile, is_scrip
                 if known == original.module:
                     return alias.name + SUFFIX
     if is_script and not original.is_package:
-        near = source if source.path.parent == original.path.parent else original
-        return f"{beside(project, near)}{stem}{SUFFIX}"
+        together = source.path.parent == original.path.parent
+        prefix = beside(project, source if together else original)
+        if together or prefix != ".":  # a dot, which its neighbours say, means another folder here
+            return f"{prefix}{stem}{SUFFIX}"
     return above(project, original.module) + original.module + SUFFIX
 
 

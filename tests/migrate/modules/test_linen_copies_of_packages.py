@@ -114,3 +114,25 @@ def test_imports_of_a_definition_itself_are_by_its_place(tmp_path: Path) -> None
     files = {**FILES, "pkg/blocks/__init__.py": inner, "pkg/model.py": model}
     found = migrate_project(sources(write(tmp_path / "before", files)))
     assert outcomes(found)["Block"] == "bridged"
+
+
+@pytest.mark.usefixtures("fresh")
+def test_a_program_of_another_folder_imports_copies_by_their_whole_name(tmp_path: Path) -> None:
+    """What neighbours say of a module by a dot (`from .parts import Block`) is said by its package's name from elsewhere."""
+    files = {
+        "pkg/__init__.py": "",
+        "pkg/blocks/__init__.py": "from .parts import LIMIT, Block\n",
+        "pkg/blocks/parts.py": PACKAGE.replace("from .cells import Cell\nfrom . import common\n", "").replace(
+            "Cell(self.width)(x) + half(common.scale(x.sum()))", "nn.Dense(self.width)(x) + half(x.sum())"
+        ),
+        "pkg/util.py": FILES["pkg/util.py"],
+        "tools/__init__.py": "",
+        "tools/bench/__init__.py": "",
+        "tools/bench/model.py": OUTSIDE.replace("IMPORT", "from pkg.blocks import Block, LIMIT")
+        + '\n\nif __name__ == "__main__":\n  run()\n',
+    }
+    before = write(tmp_path / "before", files)
+    migrate(before, tmp_path / "after")
+    assert "from . import" not in (tmp_path / "after/tools/bench/model.py").read_text()
+    names = ("pkg", "tools.bench.model")
+    assert_same(load(before, *names).run(), load(tmp_path / "after", *names).run())

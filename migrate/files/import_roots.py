@@ -1,0 +1,75 @@
+"""Folders with an `__init__.py` that no program imports as a package: the top of a repository, from which it is run.
+
+`from algorithms.ppo import train` in `repo/run.py`, beside `repo/__init__.py`, says that the folder `repo` is on the path,
+and not the folder around it: nothing can be imported as `repo.algorithms` there. Import statements tell, those of all files.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from pathlib import Path
+
+# In source text and in the strings of a notebook. A name in a comment or docstring only keeps what was there.
+_STATEMENT = re.compile(rb'(?:^|["\n;])[ \t]*(?:from[ \t]+(\.*)(\w*)|import[ \t]+()(\w+))')
+
+
+def only_folders(tops: Iterable[Path], texts: Mapping[Path, bytes], installed: Collection[str]) -> set[Path]:
+    """Those of `tops`, the outermost packages of a project, that are only the folder from which it is run.
+
+    What is `installed` is meant by its name, although a package may have a file called so.
+    """
+    open_tops = set(tops)
+    by_name: dict[bytes, set[Path]] = {}
+    for top in open_tops:
+        by_name.setdefault(top.name.encode(), set()).add(top)
+    inside = {top: _entries(top) - {name.encode() for name in installed} for top in open_tops}
+    shown: set[Path] = set()
+    for path, text in _with_neighbours(open_tops, texts):
+        around = next((top for top in path.parents if top in open_tops), None)
+        depth = len(path.parent.relative_to(around).parts) if around is not None else 0
+        for dots, name, _, plain in _STATEMENT.findall(text):
+            if dots:
+                if around is not None and len(dots) > depth and path != around / "__init__.py":
+                    open_tops.discard(around)
+                continue
+            said = name or plain
+            for top in by_name.get(said, ()):
+                if said not in inside[top]:
+                    open_tops.discard(top)
+            if around is not None and said in inside[around] and not _stands_in(path.parent, around, said):
+                shown.add(around)
+        if not open_tops:
+            break
+    return shown & open_tops
+
+
+def _entries(top: Path) -> set[bytes]:
+    """What can be imported where `top` is on the path."""
+    try:
+        found = [entry.name for entry in os.scandir(top) if entry.is_dir() or entry.name.endswith(".py")]
+    except OSError:
+        return set()
+    return {name.removesuffix(".py").encode() for name in found} - {b"__init__", b"setup", b"conftest"}
+
+
+def _with_neighbours(tops: Iterable[Path], texts: Mapping[Path, bytes]) -> Iterator[tuple[Path, bytes]]:
+    yield from texts.items()
+    for top in list(tops):
+        for path in sorted(top.glob("*.py")):
+            if path not in texts:
+                try:
+                    yield path, path.read_bytes()
+                except OSError:
+                    continue
+
+
+def _stands_in(folder: Path, top: Path, name: bytes) -> bool:
+    """Does a folder below `top` have something of that name, which a script there would find first?"""
+    if folder == top:
+        return False
+    return (folder / f"{name.decode()}.py").exists() or (folder / name.decode()).is_dir()
+
+
+__all__ = ["only_folders"]
