@@ -20,6 +20,7 @@ from .base_setups import with_setup_moved
 from .callees import Callee, Key, NotInlined, calls_in, gives_classes, is_given_makers, makes
 from .chosen import CHOSEN, functions_of, keys_of
 from .factories_given import with_factories_given
+from .field_functions import calls_one
 from .steps import inlined
 
 if TYPE_CHECKING:
@@ -172,7 +173,7 @@ def _more_wanted(
             continue
         keys = _makers(project, found) if found.code in CODES else set()
         keys |= _makers(form, found) if keys and form is not project else set()
-        keys |= {FORM} if found.code in forms.CODES and _is_own_class(project, found) else set()
+        keys |= {FORM} if _may_have_other_form(project, found) else set()
         if keys <= wanted.get(found.qualname, set()):
             given_up.add(found.qualname)
             _say_why(found, wanted, why)
@@ -184,6 +185,12 @@ def _more_wanted(
     for found in others:
         _say_why(found, wanted, why)
     return _drop(wanted, given_up, {found.qualname for found in others}) or more
+
+
+def _may_have_other_form(project: Project, plan: ClassPlan) -> bool:
+    info = project.linen_classes[plan.qualname]
+    by_field = plan.code == "NNX135" and calls_one(project, info.source, info.node)
+    return (plan.code in forms.CODES or by_field) and _is_own_class(project, plan)
 
 
 def _say_why(plan: ClassPlan, wanted: Mapping[str, set[Key]], why: dict[str, str]) -> None:
