@@ -165,7 +165,7 @@ def call_field(run: Any, text: str, arguments: Arguments, env: Any) -> Value | N
     out = ruled_out(run.project, env.source, arguments.node, text)
     results: list[Abs] = []
     for function in functions:
-        known = name_of(function)
+        known = _name_of(function)
         if known is None or known not in out:
             results.append(Abs(call_function(run, function, arguments)))
         elif (other := run.evaluated.get(out[known])) is not None:
@@ -176,7 +176,7 @@ def call_field(run: Any, text: str, arguments: Arguments, env: Any) -> Value | N
     return merged if isinstance(merged, Array) else None
 
 
-def name_of(value: Value) -> str | None:
+def _name_of(value: Value) -> str | None:
     """`module.function` of a function of a module of the project."""
     named = isinstance(value, Function) and isinstance(value.node, ast.FunctionDef)
     return f"{value.source.module}.{value.node.name}" if named else None  # type: ignore[attr-defined, union-attr]
@@ -230,6 +230,4 @@ def call_any(run: Any, choice: Choice, arguments: Arguments, env: Any) -> Value 
     return merged if isinstance(merged, Array) else None
 
 
-__all__ = [
-    "ChosenFunction", "GivenFunctions", "PartialFunction", "call_any", "call_field", "call_function", "name_of", "ruled_out",
-]  # fmt: skip
+__all__ = ["ChosenFunction", "GivenFunctions", "PartialFunction", "call_any", "call_field", "call_function", "ruled_out"]

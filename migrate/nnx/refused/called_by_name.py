@@ -5,9 +5,8 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from ...linen.modules import default_modules
-from ...linen.modules.given_functions import name_of
 from ...linen.modules.made_by_text import makes_modules
+from ...linen.values.called_functions import function_of
 from ...linen.values.sites import Function, Unmigratable
 from ..text.text_parts import short
 
@@ -44,15 +43,15 @@ def refuse(text: ClassText) -> None:
     run = text.run
     for field in text.model.fields():
         reads = [n for m in text.model.own_methods.values() for n in m.fields_read.get(field.name, ())]
-        given = [*run.analyser.functions.of(text.model.qualname, field.name)] if reads else []
-        if reads and field.default is not None:
-            given.append(default_modules.value_of(run, field).value)
-        for function in given:
-            name = name_of(function)
-            if not isinstance(function, Function) or name is None:
+        given = run.analyser.functions.of(text.model.qualname, field.name) if reads else ()
+        found = [(f.source, f.node) for f in given if isinstance(f, Function)]
+        if reads and isinstance(field.default, ast.Name | ast.Attribute):
+            default = function_of(run.project, field.source, field.default)
+            found += [default] if default is not None else []
+        for source, function in found:
+            if isinstance(function, ast.Lambda) or not makes_modules(run.project, source, function, set()):
                 continue
-            if not makes_modules(run.project, function.source, function.node, set()):
-                continue
+            name = f"{source.module}.{function.name}"
             for read in reads:
                 if not (_is_asked(text, read) or is_handed(text, read, name)):
                     what = f"`{short(read)}` makes submodules where it is not followed"
