@@ -1,4 +1,4 @@
-"""Flags and arrays that a class holds in a field, and that a caller knows only when it calls: `Block(decode=decode)(x)`.
+"""Flags, arrays and sizes that a class holds in a field, and that a caller knows only when it calls: `Block(decode=decode)(x)`.
 
 Linen's users make the module anew at each call. In NNX it is made once: its call takes them as keywords, and the field is
 what holds where a call does not say.
@@ -17,7 +17,7 @@ from ..values.values import Array, Int, Unknown
 
 _FOLLOWED = frozenset({"scan", "vmap", "remat", "jit"})  # what they lift is called in a function of the method's own
 _DROPOUT = "flax.linen.Dropout"  # has no variables
-_ARRAYS = frozenset({"Array", "ndarray", "PRNGKey", "PRNGKeyArray"})  # annotations
+_VALUES = frozenset({"int", "Array", "ndarray", "PRNGKey", "PRNGKeyArray"})  # annotations
 _ASK_NO_FIELD = frozenset({"super", "isinstance", "type"})
 
 
@@ -76,10 +76,7 @@ def keep(analyser: Any, failed: Mapping[str, Unmigratable]) -> bool:
 
 
 def is_value(run: Any, site: Site, bound: BoundArg, name: str) -> bool:
-    """Is it an array, or None, that a class may be given at its call: nothing that Linen would freeze in a field?
-
-    Or a size that the class hands on to others, which its call cannot lend them (see `lent_fields`).
-    """
+    """Is it an array, a size, or None, that a class may be given at its call: nothing that Linen would freeze in a field?"""
     if site.target in run.analyser.without_values:
         return False
     own = run.analyser.call_values.get(run.model.qualname, ())
@@ -90,15 +87,7 @@ def is_value(run: Any, site: Site, bound: BoundArg, name: str) -> bool:
     if model is None:
         return False
     said = _annotated(model, name) if type(bound.abs.value) is Unknown else ""
-    size = isinstance(bound.abs.value, Int) or said == "int"
-    return said in _ARRAYS or (size and _is_handed_on(run, model, name))
-
-
-def _is_handed_on(run: Any, model: ClassModel, name: str) -> bool:
-    """Does the class give the field to another one of the project?"""
-    method = model.own_methods.get("__call__")
-    made = [_taker(run.analyser, model, n) for n in subtree(method.node) if _is_read(n, name)] if method is not None else ()
-    return any(run.analyser.classes.get(target) is not None for target in made)
+    return isinstance(bound.abs.value, Int) or said in _VALUES
 
 
 def _annotated(model: ClassModel, name: str) -> str:
