@@ -1,4 +1,4 @@
-"""Flags, arrays and sizes that a class holds in a field, and that a caller knows only when it calls: `Block(decode=decode)(x)`.
+"""Flags, arrays and sizes that a class holds in a field, and that a caller knows only when it calls: `Block(flag=flag)(x)`.
 
 Linen's users make the module anew at each call. In NNX it is made once: its call takes them as keywords, and the field is
 what holds where a call does not say.
