@@ -89,6 +89,8 @@ def _tried(
         else:
             whole = True
         form = Project(sources.values(), project.unread, project.configured)
+        uncalled = _not_called(form, {key for keys in wanted.values() for key in keys})
+        form.stand_elsewhere = frozenset(node for function in uncalled for node in subtree(function))
         apart = {} if whole else users.none_of(wanted, plan)
         if apart:
             now = decide(form, apart)
@@ -102,7 +104,7 @@ def _tried(
         plan = found
         if not native <= _native(plan):
             return None
-    return Inlined(now, list(_not_called(now.project, {key for keys in wanted.values() for key in keys})))
+    return Inlined(now, [node for node in now.project.stand_elsewhere if isinstance(node, ast.Call)])
 
 
 def _without(classes: Mapping[str, ClassPlan], apart: Collection[str]) -> dict[str, ClassPlan]:
@@ -296,13 +298,12 @@ def _other_form(project: Project, source: SourceFile, name: str, wanted: Collect
         return source
 
 
-def _not_called(project: Project, keys: Collection[Key]) -> Iterator[ast.AST]:
-    """The calls in module-level functions and class methods whose text stands elsewhere, and that nothing but each other
-    names."""
+def _not_called(project: Project, keys: Collection[Key]) -> Iterator[ast.stmt]:
+    """The module-level functions and class methods whose text stands elsewhere, and that nothing but each other names."""
     for module, owner, name in (key for key in keys if len(key) == 3):
         found = method_of(project, f"{module}.{owner}.{name}")
         if found is not None and not is_called(project, found[1], set()):
-            yield from (n for n in subtree(found[1]) if isinstance(n, ast.Call))
+            yield found[1]
     functions: dict[str, ast.stmt] = {}
     for module, name in (key for key in keys if len(key) == 2):
         source = project.files.get(module)
@@ -325,8 +326,7 @@ def _not_called(project: Project, keys: Collection[Key]) -> Iterator[ast.AST]:
         for node, name in named:
             if id(node) not in inside:
                 functions.pop(name, None)
-    for function in functions.values():
-        yield from (n for n in subtree(function) if isinstance(n, ast.Call))
+    yield from functions.values()
 
 
 def as_it_was(project: Project, result: RunResult) -> RunResult:
