@@ -1,4 +1,4 @@
-"""Modules made in a function of a method that JAX maps or derives: `jax.vmap(lambda t: nn.Dense(4)(t))(x)`.
+"""Modules made in a method, or a function of one, that JAX maps or derives: `jax.vmap(lambda t: nn.Dense(4)(t))(x)`.
 
 JAX calls such a function once, where what it made of it is called, so that its modules are those of the method, as of a
 function that the method calls itself. They can do no more than compute: one trace stands for all members.
@@ -12,6 +12,7 @@ from typing import Any
 
 from ...catalog import layers
 from ...trees import subtree
+from ..modules import compact_calls, own_methods
 from ..modules.given_functions import PartialFunction
 from ..modules.made_by_text import makes_modules
 from ..values.arguments import function_env
@@ -21,8 +22,11 @@ TRACED = "in a traced function"  # of a site: it is made, and called, in one
 
 
 def is_one(run: Any, function: Function) -> bool:
-    """Is it a function within a method, or within one that the method calls, that may make modules as its text says?"""
-    own = function.method is None and function.env is not None and function.env.in_method()
+    """Is it a method of the class, or a function within one, that may make modules as its text says?"""
+    if function.method is not None:
+        own = not function.method.decorators and function.method.name != "__call__"
+    else:
+        own = function.env is not None and function.env.in_method()
     return own and not run.in_setup and _may_make(run, function, set())
 
 
@@ -49,7 +53,12 @@ def followed(run: Any, function: Function, bound: Mapping[str, Abs], node: ast.C
     before = len(run.sites)
     inner = function_env(run, function, dict(bound))
     inner.caller, inner.call, inner.conditions = env, node, run.open_conditions
-    result: Abs = run.run_function(function.node, inner)
+    first = dict(bound)
+    with compact_calls.counted_anew(run, function.method):
+        result: Abs = run.run_function(function.node, inner)
+    if function.method is not None:
+        run.inlined.add(function.method)
+        own_methods.note(run, function.method, first, [*first], result.value)
     made: Sequence[Site] = run.sites[before:]
     for site in (kind for one in made for kind in (one, *one.alternatives)):
         if site.lifted or site.scopes or site.kind not in ("layer", "class", "param") or not _computes(site):

@@ -188,6 +188,26 @@ class Looked(nn.Module):
         return jax.vmap(head)(x)
 
 
+class OfMethods(nn.Module):
+    """A method is mapped, and called as it is."""
+
+    def head(self, t, scale):
+        return nn.Dense(3)(t) * scale
+
+    def energy(self, t):
+        return nn.Dense(1, name="last")(nn.LayerNorm()(t)).sum()
+
+    @nn.compact
+    def __call__(self, x):
+        head = jax.vmap(self.head, in_axes=(0, None))
+        return head(x, 2.0) + self.head(x, 3.0), jax.vmap(jax.grad(self.energy))(x)
+
+
+class Based(OfMethods):
+    def energy(self, t):
+        return (nn.Dense(2, name="first")(t) ** 2).sum()
+
+
 CASES = [
     ("Heads", {}, [(2, 3, 4)], {}),
     ("Lambda", {}, [(2, 5, 3)], {}),
@@ -205,4 +225,6 @@ CASES = [
     ("Evaluated", {}, [(2, 3)], {}),
     ("Encoded", {}, [(2, 3)], {}),
     ("Looked", {}, [(2, 3)], {}),
+    ("OfMethods", {}, [(2, 3)], {}),
+    ("Based", {}, [(2, 3)], {}),
 ]
