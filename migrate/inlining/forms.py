@@ -11,7 +11,8 @@ A list of modules that a loop makes in its header has a name, and an item that i
 apart. A list of modules that `map` calls is a comprehension's. Functions of `setup` that call modules are methods.
 A slice of a shape that a module takes as arguments is its items. A list with one more layer of its kind is one list, and
 names of its parts are what they are of it. A lambda that has a name is a function.
-A call that hands all on to another method says what that takes.
+A call that hands all on to another method says what that takes. A function that makes modules and that a field holds has
+its own name where the field is called.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from .broadcast_arguments import with_flags_around
 from .callees import NotInlined, is_class, read_elsewhere
 from .dataclass_bases import with_own_fields
 from .drawn_keys import with_keys_in_place
+from .field_functions import with_own_names
 from .functions_of_setup import with_methods
 from .items_of_shapes import with_items_of_shapes
 from .joined_ends import with_joined_ends
@@ -76,7 +78,7 @@ CODES = frozenset(
 _PLAINER = (
     with_spelled_call, with_own_fields, as_conditions, as_statements, with_keys_in_place, with_flags_around,
     with_layer_within, with_named_lists, with_mapped_items, with_items_of_shapes, with_unpacked_lists,
-    with_named_functions,
+    with_named_functions, with_own_names,
 )  # fmt: skip
 
 

@@ -57,7 +57,7 @@ def _step(project: Project, source: SourceFile, model: ast.ClassDef, wanted: Col
             if key is None:
                 continue
             try:
-                return _chosen(source, method, call, choice)
+                return chosen(source, method, call, choice)
             except NotInlined as error:
                 raise _Stays(key, str(error)) from error
         function = callee(project, source, model, call.func)
@@ -103,7 +103,8 @@ def _replaced(project: Project, source: SourceFile, method: ast.FunctionDef, cal
     return _unfolded(source, method, call, refused)
 
 
-def _chosen(source: SourceFile, method: ast.FunctionDef, call: ast.Call, choice: Choice) -> str:
+def chosen(source: SourceFile, method: ast.FunctionDef, call: ast.Call, choice: Choice) -> str:
+    """The text one step nearer to a call of each of several functions under its condition."""
     try:
         place = place_of(source, method, call)
     except NotInlined as refused:
@@ -260,4 +261,4 @@ def _with_imports(source: SourceFile, text: str, imports: dict[str, str]) -> str
         raise NotInlined("its text cannot stand there") from error
 
 
-__all__ = ["inlined", "reparsed"]
+__all__ = ["chosen", "inlined", "reparsed"]

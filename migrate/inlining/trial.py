@@ -20,6 +20,7 @@ from .base_setups import with_setup_moved
 from .callees import Callee, Key, NotInlined, calls_in, gives_classes, is_given_makers, makes
 from .chosen import CHOSEN, functions_of, keys_of
 from .factories_given import with_factories_given
+from .field_functions import calls_one
 from .steps import inlined
 
 if TYPE_CHECKING:
@@ -90,6 +91,8 @@ def _tried(
         else:
             whole = True
         form = Project(sources.values(), project.unread, project.configured)
+        uncalled = _not_called(form, {key for keys in wanted.values() for key in keys})
+        form.stand_elsewhere = frozenset(node for function in uncalled for node in subtree(function))
         apart = {} if whole else users.none_of(wanted, plan)
         if apart:
             now = decide(form, apart)
@@ -103,7 +106,7 @@ def _tried(
         plan = found
         if not native <= _native(plan):
             return None
-    return Inlined(now, list(_not_called(now.project, {key for keys in wanted.values() for key in keys})))
+    return Inlined(now, [node for node in now.project.stand_elsewhere if isinstance(node, ast.Call)])
 
 
 def _without(classes: Mapping[str, ClassPlan], apart: Collection[str]) -> dict[str, ClassPlan]:
@@ -174,7 +177,7 @@ def _more_wanted(
             continue
         keys = _makers(project, found) if found.code in CODES else set()
         keys |= _makers(form, found) if keys and form is not project else set()
-        keys |= {FORM} if found.code in forms.CODES and _is_own_class(project, found) else set()
+        keys |= {FORM} if _may_have_other_form(project, found) else set()
         if keys <= wanted.get(found.qualname, set()):
             given_up.add(found.qualname)
             _say_why(found, wanted, why)
@@ -186,6 +189,12 @@ def _more_wanted(
     for found in others:
         _say_why(found, wanted, why)
     return _drop(wanted, given_up, {found.qualname for found in others}) or more
+
+
+def _may_have_other_form(project: Project, plan: ClassPlan) -> bool:
+    info = project.linen_classes[plan.qualname]
+    by_field = plan.code == "NNX135" and calls_one(project, info.source, info.node)
+    return (plan.code in forms.CODES or by_field) and _is_own_class(project, plan)
 
 
 def _say_why(plan: ClassPlan, wanted: Mapping[str, set[Key]], why: dict[str, str]) -> None:
@@ -291,13 +300,12 @@ def _other_form(project: Project, source: SourceFile, name: str, wanted: Collect
         return source
 
 
-def _not_called(project: Project, keys: Collection[Key]) -> Iterator[ast.AST]:
-    """The calls in module-level functions and class methods whose text stands elsewhere, and that nothing but each other
-    names."""
+def _not_called(project: Project, keys: Collection[Key]) -> Iterator[ast.stmt]:
+    """The module-level functions and class methods whose text stands elsewhere, and that nothing but each other names."""
     for module, owner, name in (key for key in keys if len(key) == 3):
         found = method_of(project, f"{module}.{owner}.{name}")
         if found is not None and not is_called(project, found[1], set()):
-            yield from (n for n in subtree(found[1]) if isinstance(n, ast.Call))
+            yield found[1]
     functions: dict[str, ast.stmt] = {}
     for module, name in (key for key in keys if len(key) == 2):
         source = project.files.get(module)
@@ -320,8 +328,7 @@ def _not_called(project: Project, keys: Collection[Key]) -> Iterator[ast.AST]:
         for node, name in named:
             if id(node) not in inside:
                 functions.pop(name, None)
-    for function in functions.values():
-        yield from (n for n in subtree(function) if isinstance(n, ast.Call))
+    yield from functions.values()
 
 
 def as_it_was(project: Project, result: RunResult) -> RunResult:

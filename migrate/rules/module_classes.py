@@ -252,8 +252,9 @@ RULES = (
         "NNX134",
         "modules-in-transformed-function",
         "modules are made in a function that is given to a transform",
-        "A function with layers inside goes to `jax.vmap`, `jax.lax.scan`, `jax.checkpoint` or the like, or one in which "
-        "random numbers may be drawn or values sown (also by modules that it calls); "
+        "A function with layers inside goes to `jax.lax.scan` or the like, or one in which "
+        "random numbers may be drawn or values sown (also by modules that it calls); under `jax.vmap` and derivatives "
+        "layers that only compute are followed in functions within the method; "
         "or code that sizes may depend on is not followed, as with `nonlocal` and `global`.",
         "In NNX a module that is made inside a transformed function does not outlive it, and the counter of a random stream "
         "cannot be changed within one: the call raises TraceContextError, where Linen draws.",

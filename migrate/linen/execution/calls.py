@@ -178,7 +178,7 @@ def call(run: Any, node: ast.Call, env: Any) -> Abs:
         if given is not None:
             return Abs(given, False, arguments.flags)
     if isinstance(value, Static) and not arguments.static:
-        given = call_field(run, value.text, arguments)
+        given = call_field(run, value.text, arguments, env)
         if given is not None:
             return Abs(given, False, arguments.flags)
     if isinstance(value, Static) and target.static and arguments.static:

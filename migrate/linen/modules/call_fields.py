@@ -1,4 +1,4 @@
-"""Flags and arrays that a class holds in a field, and that a caller knows only when it calls: `Block(decode=decode)(x)`.
+"""Flags, arrays and sizes that a class holds in a field, and that a caller knows only when it calls: `Block(flag=flag)(x)`.
 
 Linen's users make the module anew at each call. In NNX it is made once: its call takes them as keywords, and the field is
 what holds where a call does not say.
@@ -13,10 +13,11 @@ from typing import Any
 from ...trees import subtree
 from ..project.classes import PLAIN_DECORATORS, ClassModel, Field
 from ..values.sites import BoundArg, Factory, Site, Unmigratable
-from ..values.values import Array
+from ..values.values import Array, Int, Unknown
 
 _FOLLOWED = frozenset({"scan", "vmap", "remat", "jit"})  # what they lift is called in a function of the method's own
 _DROPOUT = "flax.linen.Dropout"  # has no variables
+_VALUES = frozenset({"int", "Array", "ndarray", "PRNGKey", "PRNGKeyArray"})  # annotations
 _ASK_NO_FIELD = frozenset({"super", "isinstance", "type"})
 
 
@@ -35,7 +36,7 @@ def note(run: Any, site: Site) -> None:
         if not unknown or model is None or name in known:
             continue
         flag = bool(bound.abs.flags) and not isinstance(bound.abs.value, Factory) and movable(run.analyser, model, name)
-        if not flag and not (is_value(run, site, bound) and movable(run.analyser, model, name, known)):
+        if not flag and not (is_value(run, site, bound, name) and movable(run.analyser, model, name, known)):
             continue
         known.add(name)
         if not flag:
@@ -74,13 +75,29 @@ def keep(analyser: Any, failed: Mapping[str, Unmigratable]) -> bool:
     return bool(valued or found)
 
 
-def is_value(run: Any, site: Site, bound: BoundArg) -> bool:
-    """Is it an array, or None, that a class may be given at its call: nothing that Linen would freeze in a field?"""
+def is_value(run: Any, site: Site, bound: BoundArg, name: str) -> bool:
+    """Is it an array, a size, or None, that a class may be given at its call: nothing that Linen would freeze in a field?"""
     if site.target in run.analyser.without_values:
         return False
     own = run.analyser.call_values.get(run.model.qualname, ())
     handed_on = isinstance(bound.node, ast.Attribute) and _is_self(bound.node.value) and bound.node.attr in own
-    return handed_on or isinstance(bound.abs.value, Array)
+    if handed_on or isinstance(bound.abs.value, Array):
+        return True
+    model = run.analyser.classes.get(site.target)
+    if model is None:
+        return False
+    said = _annotated(model, name) if type(bound.abs.value) is Unknown else ""
+    return isinstance(bound.abs.value, Int) or said in _VALUES
+
+
+def _annotated(model: ClassModel, name: str) -> str:
+    """`Array` of a field that says `jax.Array`, `Optional[jax.Array]` or `jax.Array | None`; "" where it says nothing."""
+    node = next((f.annotation for f in model.own_fields if f.name == name), None)
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr) and ast.unparse(node.right) == "None":
+        node = node.left
+    elif isinstance(node, ast.Subscript) and ast.unparse(node.value).rpartition(".")[2] == "Optional":
+        node = node.slice
+    return ast.unparse(node).rpartition(".")[2] if isinstance(node, ast.Name | ast.Attribute) else ""
 
 
 def refuse_deciding(run: Any) -> None:
@@ -150,16 +167,21 @@ def _is_rate(analyser: Any, model: ClassModel, field: Field, method: ast.AST) ->
         field.default is None and field.annotation is not None and ast.unparse(field.annotation) == "float"
     ):
         return False
-    source, project = model.source, analyser.classes.project
-    for node in subtree(method):
-        if not (isinstance(node, ast.Attribute) and node.attr == field.name and _is_self(node.value)):
-            continue
-        call = source.parents.get(node)
-        call = source.parents.get(call) if isinstance(call, ast.keyword) else call
-        made = project.qualname(source, call.func) if isinstance(call, ast.Call) and node is not call.func else None
-        if made == _DROPOUT or analyser.classes.get(made) is not None:
-            return True
-    return False
+    made = [_taker(analyser, model, node) for node in subtree(method) if _is_read(node, field.name)]
+    return any(name == _DROPOUT or analyser.classes.get(name) is not None for name in made)
+
+
+def _is_read(node: ast.AST, name: str) -> bool:
+    return isinstance(node, ast.Attribute) and node.attr == name and _is_self(node.value)
+
+
+def _taker(analyser: Any, model: ClassModel, node: ast.AST) -> str | None:
+    """The class or function that an expression is an argument of."""
+    source = model.source
+    call = source.parents.get(node)
+    call = source.parents.get(call) if isinstance(call, ast.keyword) else call
+    found = isinstance(call, ast.Call) and node is not call.func
+    return analyser.classes.project.qualname(source, call.func) if found else None  # type: ignore[union-attr, no-any-return]
 
 
 def _may_have_default(model: ClassModel, field: Field, beside: Collection[str] | None) -> bool:

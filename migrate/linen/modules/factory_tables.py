@@ -23,7 +23,7 @@ def looked_up(run: Any, table: Table, node: ast.Subscript, key: Abs, env: Any) -
     """The choice that an item of a table is; None for tables of anything else, and keys that the constructor has not."""
     options = {k: makes_nothing(v) or v for k, v in table.items.items() if isinstance(k, str | int)}
     plain = len(options) == len(table.items) and len(set(map(type, options))) == 1
-    if not plain or not 1 < len(options) <= _MOST or not key.static or key.flags:
+    if not plain or not 0 < len(options) <= _MOST or not key.static or key.flags:
         return None
     made = [v for v in options.values() if isinstance(v, Factory)]
     if not made or any(v.field or v.alternatives or v.lifted for v in made):

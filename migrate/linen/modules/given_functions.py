@@ -13,6 +13,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...frozen import frozen
+from ...source import SourceFile
+from ...trees import subtree
+from ..project.index import Project
 from ..shapes import shapes
 from ..shapes.shape_keeping import keeps_shape
 from ..values.apart import run_apart
@@ -141,8 +144,11 @@ def call_function(run: Any, value: Value, arguments: Arguments) -> Value:
     return result.value
 
 
-def call_field(run: Any, text: str, arguments: Arguments) -> Value | None:
-    """What calling the function in a field gives, by the functions that the project gives it; None if they do not tell."""
+def call_field(run: Any, text: str, arguments: Arguments, env: Any) -> Value | None:
+    """What calling the function in a field gives, by the functions that the project gives it; None if they do not tell.
+
+    One that a condition around the call rules out gives what it does on the other side, where others may do so, too.
+    """
     name = text.removeprefix("self.")
     field = run.fields.get(name)
     if field is None or text != f"self.{name}":
@@ -150,14 +156,57 @@ def call_field(run: Any, text: str, arguments: Arguments) -> Value | None:
     functions = list(run.analyser.functions.of(run.model.qualname, name))
     if field.default is not None:
         default = default_modules.value_of(run, field).value
-        if _key(default) is None:
+        if _key(default) is not None:
+            functions.append(default)
+        elif not (functions and default == Const(None)):  # which is not called
             return None
-        functions.append(default)
     if not functions:
         return None
-    results = [Abs(call_function(run, function, arguments)) for function in functions]
+    out = ruled_out(run.project, env.source, arguments.node, text)
+    results: list[Abs] = []
+    for function in functions:
+        known = _name_of(function)
+        if known is None or known not in out:
+            results.append(Abs(call_function(run, function, arguments)))
+        elif (other := run.evaluated.get(out[known])) is not None:
+            results.append(Abs(run.plain(other.value)))
+    if not results:
+        return None
     merged: Value = run.merge_values(results).value
     return merged if isinstance(merged, Array) else None
+
+
+def _name_of(value: Value) -> str | None:
+    """`module.function` of a function of a module of the project."""
+    named = isinstance(value, Function) and isinstance(value.node, ast.FunctionDef)
+    return f"{value.source.module}.{value.node.name}" if named else None  # type: ignore[attr-defined, union-attr]
+
+
+def ruled_out(project: Project, source: SourceFile, call: ast.Call, said: str) -> dict[str, ast.Call | None]:
+    """The functions that `said` is not where it is called, each with the call of it on the other side.
+
+    if self.fn is attend: y = attend(q, k)
+    else:                 y = self.fn(q, k)
+    """
+    found: dict[str, ast.Call | None] = {}
+    inner: ast.AST = call
+    for outer in source.ancestors(call):
+        if isinstance(outer, ast.FunctionDef | ast.Lambda | ast.ClassDef):
+            break
+        test = outer.test if isinstance(outer, ast.If) and inner in outer.orelse else None
+        if isinstance(outer, ast.If) and isinstance(test, ast.Compare) and ast.unparse(test.left) == said:
+            named = project.qualname(source, test.comparators[0])
+            if len(test.ops) == 1 and isinstance(test.ops[0], ast.Is) and named is not None:
+                found[named] = _same_call(outer.body, call, test.comparators[0])
+        inner = outer
+    return found
+
+
+def _same_call(body: list[ast.stmt], call: ast.Call, func: ast.expr) -> ast.Call | None:
+    """The call of `func` in statements, with the arguments of another call."""
+    wanted = ast.unparse(ast.Call(func, call.args, call.keywords))
+    calls = (n for statement in body for n in subtree(statement) if isinstance(n, ast.Call))
+    return next((n for n in calls if ast.unparse(n) == wanted), None)
 
 
 def call_any(run: Any, choice: Choice, arguments: Arguments, env: Any) -> Value | None:
@@ -181,4 +230,4 @@ def call_any(run: Any, choice: Choice, arguments: Arguments, env: Any) -> Value 
     return merged if isinstance(merged, Array) else None
 
 
-__all__ = ["ChosenFunction", "GivenFunctions", "PartialFunction", "call_any", "call_field", "call_function"]
+__all__ = ["ChosenFunction", "GivenFunctions", "PartialFunction", "call_any", "call_field", "call_function", "ruled_out"]

@@ -11,6 +11,7 @@ from typing import Any
 from ...catalog import layers
 from ...frozen import frozen
 from ...source import SourceFile
+from ..lifted import traced_makers
 from ..lifted.lifting import inward, outward, transforms_of
 from ..lists import all_but_last, chains, own_chains
 from ..lists.list_items import check_call, given_back
@@ -50,6 +51,7 @@ from .applied import REFUSED_METHODS, apply_layer
 from .given_functions import PartialFunction, call_function
 from .rank_readers import reads_rank
 
+Place = tuple[ast.Call, Env]  # a call, and where it stands
 _CONVOLUTIONS = frozenset({"flax.linen.Conv", "flax.linen.ConvTranspose", "flax.linen.ConvLocal"})
 # Constructor parameters that are one integer, whatever their annotation says; the rest may be a tuple or None.
 _SIZE_PARAMETERS = frozenset({"num_embeddings", "num_heads", "num_groups", "feature_group_count"})
@@ -468,24 +470,24 @@ def call_transformed(run: Any, target: Transformed, node: ast.Call, env: Any) ->
     values = [run.plain(a.value) for _, a in arguments.positional]
     if arguments.starred() or (arguments.keywords and target.derived is None):
         target = Transformed(target.function)
-    found = _applied(run, target, values)
+    found = _applied(run, target, values, (node, env))
     unknown = type(found) is Unknown and not found.why
     return Abs(Unknown(f"the result of `{run.project.said(node.func)}`") if unknown else found, False, arguments.flags)
 
 
-def _applied(run: Any, target: Transformed, values: Sequence[Value]) -> Value:
+def _applied(run: Any, target: Transformed, values: Sequence[Value], place: Place | None = None) -> Value:
     """What a transformed function gives for these."""
     inner = Abs(target.function)
     if target.mapped is not None:
         in_axes, out_axes = target.mapped
         axes = list(in_axes.items) if isinstance(in_axes, Tup) else [in_axes] * len(values)
         step = handed_on if isinstance(_innermost(target), Module) else drop_axes
-        result = invoke(run, inner, [step(v, a) for v, a in zip(values, axes)])
+        result = invoke(run, inner, [step(v, a) for v, a in zip(values, axes)], place)
         size = mapped_size(values, axes)
         return insert_axes(result, out_axes, size if isinstance(size, Dim) else None)
     if target.derived is not None:
-        return target.derived.result(values, invoke(run, inner, values))
-    invoke(run, inner, values if target.whole else [Unknown("what a transform hands over")] * len(values))
+        return target.derived.result(values, invoke(run, inner, values, place))
+    invoke(run, inner, values if target.whole else [Unknown("what a transform hands over")] * len(values), place)
     return Unknown("")
 
 
@@ -496,11 +498,11 @@ def _innermost(target: Transformed) -> Value:
     return found
 
 
-def invoke(run: Any, function: Abs, values: Sequence[Value]) -> Value:
-    """The result of a function value on abstract arguments."""
+def invoke(run: Any, function: Abs, values: Sequence[Value], place: Place | None = None) -> Value:
+    """The result of a function value on abstract arguments. `place`: the one call that runs it, once."""
     found = function.value
     if isinstance(found, Transformed):
-        return _applied(run, found, values)
+        return _applied(run, found, values, place)
     if isinstance(found, Module):
         record = CallRecord(tuple(values), {})
         first = found.site.call is None
@@ -519,6 +521,8 @@ def invoke(run: Any, function: Abs, values: Sequence[Value]) -> Value:
     bound = {n: Abs(v) for n, v in zip(names, values)}
     for name in names:
         bound.setdefault(name, Abs(Unknown("argument")))
+    if place is not None and traced_makers.is_one(run, found):
+        return traced_makers.followed(run, found, bound, *place).value
     result = run_apart(run, found.node, function_env(run, found, bound))
     if len(run.sites) > before:
         raise Unmigratable("NNX134", "modules are made in a function given to a transform", found.node)

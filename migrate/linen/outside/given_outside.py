@@ -403,6 +403,8 @@ def _scopes(project: Any, source: SourceFile) -> Iterator[ast.AST | None]:
                     yield from (s for s in node.body if s in model_makers.find(project))
                     continue
             elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                if node in project.stand_elsewhere:
+                    continue
                 yield node
             if not isinstance(node, ast.expr):  # which holds no definitions
                 queue.append(node)

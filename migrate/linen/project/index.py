@@ -85,6 +85,7 @@ class Project:
         self._complete = True
         self.unseen_bases: dict[str, str] = {}  # modules by what they do, and the class of another package they derive from
         self.linen_classes: dict[str, ClassInfo] = self._find_classes()
+        self.stand_elsewhere: frozenset[ast.AST] = frozenset()  # what stands in functions whose text classes have
         self._said: dict[str, bool] = {}  # answers of `linen_says`
         self._said_anywhere: dict[str, bool] = {}  # and of `says`
 
@@ -116,8 +117,8 @@ class Project:
 
     @functools.cached_property
     def inside_modules(self) -> frozenset[ast.AST]:
-        """Everything in Linen classes."""
-        return frozenset(node for info in self.linen_classes.values() for node in info.nodes)
+        """Everything in Linen classes, and in functions whose text stands there and that nothing calls any more."""
+        return self.stand_elsewhere.union(node for info in self.linen_classes.values() for node in info.nodes)
 
     @functools.cached_property
     def linen_modules(self) -> frozenset[str]:

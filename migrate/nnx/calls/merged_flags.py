@@ -10,9 +10,10 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from ...linen.execution.needed_sizes import refuse_of_one_call
 from ...linen.modules import merged_fields
 from ...linen.modules.call_fields import is_whole
-from ...linen.values.sites import Site, Unmigratable
+from ...linen.values.sites import BoundArg, Site, Unmigratable
 from ..fields.fallbacks import fallbacks, falls_back, hands_on
 
 if TYPE_CHECKING:
@@ -28,9 +29,12 @@ def moved(text: ClassText, site: Site) -> list[str]:
     defaults = {f.name: f.default for f in model.fields()}
     found = []
     for name, bound in site.bound.items():
-        if bound.localized is not None or bound.node is None or bound.text is not None or not bound.given:
+        if bound.node is None or bound.text is not None or not bound.given:
             continue
-        if name in text.analyser.call_fields.get(site.target, ()) and not site.alternatives:  # others may not take it
+        taken = name in text.analyser.call_fields.get(site.target, ()) and not site.alternatives  # others may not take it
+        if bound.localized is not None and not (taken and _is_of_one_call(text, site, name, bound)):
+            continue
+        if taken:
             found.append(name)
             continue
         default = defaults.get(name)
@@ -49,6 +53,15 @@ def moved(text: ClassText, site: Site) -> list[str]:
         if called != "__call__" or env.source is not site.source or starred or given & set(found) or set(order) & set(found):
             raise Unmigratable("NNX172", f"`{found[0]}` of a module is given to its constructor and to its call", node)
     return found
+
+
+def _is_of_one_call(text: ClassText, site: Site, name: str, bound: BoundArg) -> bool:
+    """Is it a size that may be another at the next call: `Split(frames=x.shape[1])(x)`?"""
+    try:
+        refuse_of_one_call(text.run, site, name, bound)
+    except Unmigratable:
+        return True
+    return False
 
 
 def _twice(text: ClassText, site: Site, node: ast.Call, name: str) -> bool:

@@ -10,6 +10,7 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from ...linen.lifted import traced_makers
 from ...linen.project.classes import Method
 from ...linen.values.sites import Site, Unmigratable
 from ...linen.values.values import Const
@@ -37,6 +38,8 @@ def refuse(text: ClassText) -> None:
     for site in text.run.sites:
         if site.kind == "rng" and traced.holds(site.source, site.node):
             _refuse(site.node, "draws a random key")
+        if traced_makers.TRACED in site.renders and _updates(text, site):
+            _refuse(site.node, "may change variables")
         if site.kind in ("layer", "class") and _draws(text, site):
             for node, _, env in site.calls:
                 if traced.holds(env.source, node) and not _is_silent(site, node):
@@ -58,6 +61,12 @@ def _draws(text: ClassText, site: Site) -> bool:
         return bool(site.traits.streams)
     plans = [text.plans[kind.target] for kind in (site, *site.alternatives) if kind.target in text.plans]
     return any(plan.rng_streams or plan.sown for plan in plans)
+
+
+def _updates(text: ClassText, site: Site) -> bool:
+    """Has a module of the project variables besides its parameters?"""
+    plans = [text.plans[kind.target] for kind in (site, *site.alternatives) if kind.target in text.plans]
+    return any(plan.collections - {"params"} for plan in plans)
 
 
 def _is_silent(site: Site, node: ast.Call) -> bool:

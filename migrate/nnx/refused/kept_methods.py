@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from ...linen.lists.chains import Chain, Cycle
 from ...linen.modules.given_functions import ChosenFunction, PartialFunction
 from ...linen.project.classes import Method
+from ...linen.values.called_functions import function_of
 from ...linen.values.merging import Choice, Either
 from ...linen.values.sites import (
     AnyFactory,
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 _HARMLESS = (AnyFactory, Const, Global, Int, Real, Static, Text)
+_CONSTANTS = (Const, Global, Int, Real, Static, Text)
 _MODULES = (Either, Module, ModuleField)
 _KNOWN = (Array, Chain, Const, Cycle, Int, Real, Repeated, Table, Tup, Variable)  # values that are no functions
 _CALLABLE_PARTS = frozenset({"__call__", "attend", "query", "apply"})  # methods of Linen's layers
@@ -242,9 +244,28 @@ class _Reader:
         inner = list(self._local_functions(node))
         if inner:
             return any(self._has_state(f) for f in inner)
+        if self._is_given_constants(source, binding):
+            return False
         read = [n for n in subtree(binding) if isinstance(n, ast.Name) and n.id == node.id and n in self.run.evaluated]
         values = [self.run.evaluated[n].value for n in read if not self.run.evaluated[n].static]
         return any(isinstance(value, (*_MODULES, Array, Repeated, Table, Tup, Variable)) for value in values)
+
+    def _is_given_constants(self, source: Any, function: ast.AST) -> bool:
+        """Is it a function of a file, called in `setup` with nothing but what the constructor is given as it is?
+
+        What it computes for a function that it gives back follows from that: `self.encode = make_encoder(self.degrees)`.
+        """
+        if not isinstance(function, ast.FunctionDef) or not isinstance(source.parents.get(function), ast.Module):
+            return False
+        calls = [
+            (method, node)
+            for method in self.constructing()
+            for node in of_kind(method.node, ast.Call)
+            if (found := function_of(self.run.project, method.source, node.func)) is not None and found[1] is function
+        ]
+        given = [n for _, call in calls for n in (*call.args, *(k.value for k in call.keywords))]
+        held = [self.run.evaluated.get(n) for n in given]
+        return bool(calls) and all(one is not None and one.static and isinstance(one.value, _CONSTANTS) for one in held)
 
     def _local_functions(self, node: ast.Name) -> Iterator[ast.AST]:
         """What the functions around a name define under it, or assign to it: functions and methods."""

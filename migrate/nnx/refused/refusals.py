@@ -30,6 +30,7 @@ from ..setup import made_once
 from ..text.text_parts import short
 from . import (
     abstract_methods,
+    called_by_name,
     code_as_text,
     default_modules,
     late_closures,
@@ -80,6 +81,7 @@ def nothing_left(text: ClassText) -> None:
             raise Unmigratable("NNX134", f"`{short(named)}` names a value among a layer's arguments, which move", named)
     _refuse_named_and_changed(text)
     lost_functions.refuse(text)
+    called_by_name.refuse(text)
     abstract_methods.refuse(text)
     code_as_text.refuse(text)
     applying = applied_models.methods(text.model)
@@ -125,6 +127,8 @@ def nothing_left(text: ClassText) -> None:
                 if found is None or found[1] in run.executed or (of_models and own is None and of_plain is None):
                     continue
                 owner = of_plain[2] if of_plain is not None else ""
+                if called_by_name.is_handed(text, read, name):
+                    continue
                 if makes_modules(project, *found, set(), of_class=own is not None, owner=owner):
                     raise Unmigratable("NNX135", f"`{short(read)}` makes submodules where it is not followed", read)
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from flax import linen as nn
 
 
@@ -121,6 +122,32 @@ class Containers(nn.Module):
     return self.named['a'](x)
 
 
+def make_encoder(degrees, power=2):
+  table = np.zeros((degrees, 2))
+  for i in range(degrees):
+    table[i, 0] = power**i
+    table[i, 1] = i
+  shifts = jnp.asarray(table[:, 1])
+
+  def encode(x):
+    return jnp.sin(x[..., None] * table[:, 0] + shifts).reshape(*x.shape[:-1], -1)
+
+  return encode
+
+
+class OfTables(nn.Module):
+  """What a function of the file has computed from fields alone."""
+
+  degrees: int = 3
+
+  def setup(self):
+    self.encode = make_encoder(self.degrees, power=3)
+    self.d = nn.Dense(4)
+
+  def __call__(self, x):
+    return self.d(self.encode(x))
+
+
 CASES: list[Any] = [
     ('OfFields', {}, [(3, 4)], {}),
     ('Initializers', {}, [(3, 4)], {}),
@@ -130,4 +157,5 @@ CASES: list[Any] = [
     ('PartialAttention', {}, [(3, 4)], {}),
     ('Containers', {}, [(3, 4)], {}),
     ('OfFunctions', {}, [(3, 4)], {}),
+    ('OfTables', {}, [(3, 4)], {}),
 ]

@@ -39,6 +39,45 @@ REFUSED = {
         "NNX184",
         "def go(module, x):\n  return module.d(x)\n\n\n" + _in_setup("    self.f = functools.partial(go, self)\n", CALL),
     ),
+    "a function that a function of the file makes of a parameter": (
+        "NNX184",
+        """def scaled(w, power):
+  table = jnp.stack([w, w])
+
+  def scale(x):
+    return x * table[0] ** power
+
+  return scale
+
+
+class M(nn.Module):
+  def setup(self):
+    self.w = self.param("w", nn.initializers.ones, (4,))
+    self.f = scaled(self.w, 2)
+"""
+        + CALL,
+    ),
+    "a function that a function of the file makes, and that counts": (
+        "NNX184",
+        """def counted(power):
+  calls = []
+
+  def scale(x):
+    calls.append(1)
+    return x * len(calls) ** power
+
+  return scale
+
+
+class M(nn.Module):
+  def setup(self):
+    self.d = nn.Dense(4)
+    self.f = counted(2)
+
+  def __call__(self, x):
+    return self.d(self.f(x))
+""",
+    ),
     "a transformed module": ("NNX184", _in_setup("    self.f = jax.vmap(self.d)\n", CALL)),
     "a method of a layer": (
         "NNX184",

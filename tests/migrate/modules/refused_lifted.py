@@ -197,7 +197,7 @@ if len('ab') > 1:
         """class M(nn.Module):
   @nn.compact
   def __call__(self, x):
-    return jax.vmap(lambda z: nn.Dense(4)(z))(x)
+    return jax.lax.map(lambda z: nn.Dense(4)(z), x)
 """,
     ),
     "a layer in a function under a transform's decorator": (
@@ -207,7 +207,7 @@ if len('ab') > 1:
   def __call__(self, x):
     @jax.vmap
     def apply(z):
-      return nn.Dense(4)(z)
+      return nn.BatchNorm(use_running_average=False)(z)
     return apply(x)
 """,
     ),

@@ -194,8 +194,6 @@ REFUSED = {
     "        return jax.jacfwd(self.net)(x)",
     "a dropout in a function": "    @nn.compact\n    def __call__(self, x):\n        net = Drop(0.5)\n"
     "        return jax.grad(lambda p: net(p, train=True).sum())(x)",
-    "made within": "    @nn.compact\n    def __call__(self, x):\n"
-    "        return jax.vmap(jax.grad(lambda p: nn.Dense(1)(p)[0]))(x)",
 }
 
 

@@ -144,7 +144,7 @@ def test_each_place_takes_the_module_of_its_number(sides: Any, name: str, fields
 
 STAY = {
     "handed to a function": TWICE.replace("return self.deeply(x)", "return jax.checkpoint(self.deeply)(x)"),
-    "called in a transform": TWICE.replace("return self.deeply(x)", "return jax.vmap(lambda x: self.deeply(x))(x)"),
+    "called in a transform": TWICE.replace("return self.deeply(x)", "return jax.lax.map(lambda x: self.deeply(x), x)"),
     "in an attribute of another name": TWICE.replace(
         "return self.deeply(x)", "deeper = self.deeply\n        return deeper(x)"
     ),
