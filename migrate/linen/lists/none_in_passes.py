@@ -30,7 +30,9 @@ def opened(start: Any, name: str, before: Abs, now: Abs, loop: ast.AST) -> bool:
 
 
 def _is_asked(name: str, loop: ast.AST) -> bool:
-    """Does a loop ask whether a name holds None?"""
+    """Does a loop ask whether a name holds None, to which it assigns?"""
+    if not any(isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Store) for n in subtree(loop)):
+        return False
     return any(
         isinstance(node, ast.Compare)
         and any(isinstance(part, ast.Name) and part.id == name for part in (node.left, *node.comparators))
