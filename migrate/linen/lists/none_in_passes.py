@@ -7,6 +7,8 @@ import dataclasses
 from typing import Any
 
 from ...trees import subtree
+from ..values.dims import Dim
+from ..values.merging import with_dim
 from ..values.presence import OptionalArray, Step, asked, whole_argument, with_none
 from ..values.sites import Abs
 from ..values.values import Array, Value
@@ -41,9 +43,14 @@ def _is_asked(name: str, loop: ast.AST) -> bool:
     )
 
 
-def kept(held: Value, array: Array) -> Array:
-    """The array in place of what may be None as well."""
-    return with_none(array, held.step) if isinstance(held, OptionalArray) else array
+def kept(held: Value, value: Value) -> Value:
+    """What stands in place of what may be None as well."""
+    return with_none(value, held.step) if isinstance(held, OptionalArray) and isinstance(value, Array) else value
+
+
+def sized(held: Abs, index: int, dim: Dim | None) -> Abs:
+    """What a name holds, with one size replaced."""
+    return dataclasses.replace(held, value=kept(held.value, with_dim(held.value, index, dim)))
 
 
 def _is_there(step: Step | None, argument: str) -> bool:
@@ -51,4 +58,4 @@ def _is_there(step: Step | None, argument: str) -> bool:
     return step is not None and bool(argument) and asked(step.text) == (argument, step.holds)
 
 
-__all__ = ["kept", "opened"]
+__all__ = ["kept", "opened", "sized"]
