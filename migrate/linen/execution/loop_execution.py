@@ -425,8 +425,7 @@ class LoopExecution(Expressions):
             unknown = NoneAtFirst("None in the first pass of a loop") if bound.value == Const(None) else OPAQUE
             inner.names[name] = Abs(Int(Dim.local(name)) if counts else unknown, bound.static, bound.flags)
         for (name, index), tracker in phis.items():
-            bound = inner.names[name]
-            inner.names[name] = dataclasses.replace(bound, value=with_dim(bound.value, index, local_dim(tracker)))
+            inner.names[name] = none_in_passes.sized(inner.names[name], index, local_dim(tracker))
         return inner
 
     def _new_phis(

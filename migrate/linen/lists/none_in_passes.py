@@ -7,6 +7,8 @@ import dataclasses
 from typing import Any
 
 from ...trees import subtree
+from ..values.dims import Dim
+from ..values.merging import with_dim
 from ..values.presence import OptionalArray, Step, asked, whole_argument, with_none
 from ..values.sites import Abs
 from ..values.values import Array, Value
@@ -30,7 +32,9 @@ def opened(start: Any, name: str, before: Abs, now: Abs, loop: ast.AST) -> bool:
 
 
 def _is_asked(name: str, loop: ast.AST) -> bool:
-    """Does a loop ask whether a name holds None?"""
+    """Does a loop ask whether a name holds None, to which it assigns?"""
+    if not any(isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Store) for n in subtree(loop)):
+        return False
     return any(
         isinstance(node, ast.Compare)
         and any(isinstance(part, ast.Name) and part.id == name for part in (node.left, *node.comparators))
@@ -39,9 +43,14 @@ def _is_asked(name: str, loop: ast.AST) -> bool:
     )
 
 
-def kept(held: Value, array: Array) -> Array:
-    """The array in place of what may be None as well."""
-    return with_none(array, held.step) if isinstance(held, OptionalArray) else array
+def kept(held: Value, value: Value) -> Value:
+    """What stands in place of what may be None as well."""
+    return with_none(value, held.step) if isinstance(held, OptionalArray) and isinstance(value, Array) else value
+
+
+def sized(held: Abs, index: int, dim: Dim | None) -> Abs:
+    """What a name holds, with one size replaced."""
+    return dataclasses.replace(held, value=kept(held.value, with_dim(held.value, index, dim)))
 
 
 def _is_there(step: Step | None, argument: str) -> bool:
@@ -49,4 +58,4 @@ def _is_there(step: Step | None, argument: str) -> bool:
     return step is not None and bool(argument) and asked(step.text) == (argument, step.holds)
 
 
-__all__ = ["kept", "opened"]
+__all__ = ["kept", "opened", "sized"]

@@ -484,5 +484,4 @@ def with_dim(value: Value, index: int, dim: Dim | None) -> Value:
     shape = value.shape.expand(-index)
     dims: list[Dim | None] = list(shape.dims)
     dims[index] = dim
-    made = Array(Shape(tuple(dims), shape.lead))
-    return with_none(made, value.step) if isinstance(value, OptionalArray) else made
+    return Array(Shape(tuple(dims), shape.lead))

@@ -53,6 +53,17 @@ GIVEN = """for _ in range(2):
     x = nn.Dense(5)(x)
 return nn.Dense(3)(x)
 """
+ASKED = """seen = ()
+for _ in range(2):
+    if context is not None:
+        x = x + nn.Dense(5)(context)
+    x = nn.Dense(5)(x)
+    if train:
+        seen += (x,)
+        if context is not None:
+            seen += (context,)
+return nn.Dense(3)(x)
+"""
 SCALED = """for _ in range(2):
     if context is not None:
         x = x * context
@@ -62,12 +73,12 @@ return nn.Dense(3)(x)
 """
 
 
-@pytest.mark.parametrize("name, body", [("given", GIVEN), ("scaled", SCALED)])
+@pytest.mark.parametrize("name, body", [("given", GIVEN), ("asked", ASKED), ("scaled", SCALED)])
 def test_what_stays_there_in_all_passes_is_asked_as_before(name: str, body: str) -> None:
     linen, migrated = both_sides(f"none_in_passes_{name}", _program(body))
     x, context = jax.random.normal(jax.random.key(0), (2, 2, 5))
     for given in ((), (context,)):
         variables = linen.Net().init(jax.random.key(1), x, *given)
-        sizes = {"context_features": 5 if given else None} if name == "given" else {}
+        sizes = {"context_features": 5 if given else None} if name != "scaled" else {}
         native = migrated.Net(in_features=5, **sizes, rngs=nnx.Rngs(0))
         compat.assert_equivalent(linen.Net(), variables, native, x, *given)
