@@ -21,6 +21,8 @@ _ADVICE = {
     "params under another name": "read state.params where they are used",
     "params in attributes": "keep the state in the attribute",
     "a function that returns params, which nothing here calls": "migrate it together with the code that calls it",
+    "an array that the model is constructed with": "give it numbers or a tuple, of which its call makes the array",
+    "a jitted apply that is handed on": "hand on a function of the params that applies the model",
     "a use within an f-string": "give it a name before the string",
     "a step that is handed to something unknown": "call it where the state is known",
     "jit with": "let jit find the shardings by those of its arguments",

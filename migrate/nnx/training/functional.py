@@ -311,7 +311,9 @@ class _Functional(PassedTrees):
         found = self._seen_from(kind, node)
         if kind.at_home and isinstance(base, ast.Name):
             constructed = any(self.function(made) is scope for made in kind.trained)
-            found = kind.graphdefs[scope] if scope in kind.homes else found if constructed else ""
+            home = kind.homes.get(scope)
+            beside = home is not None and self.source(home) is self.source(node)  # of two files' own code, the same one's
+            found = kind.graphdefs[scope] if beside else found if constructed else ""
             if not found and constructed:
                 found = states_around.name_of(self, kind, node, scope)
         if found and found == kind.graphdefs.get(None) and self.function(node) is not None and kind.apart:

@@ -54,6 +54,8 @@ _CALLING = (
     "jax.debug.callback",
     "jax.experimental.io_callback",
 )
+# What gives a function, its first argument, the others.
+_PASSING_ON = {"functools.partial", "jax.eval_shape"}
 _WHOLE = {"jax.block_until_ready", "jax.device_get", "jax.device_put"}
 
 
@@ -171,7 +173,7 @@ class PassedTrees(Rewrite):
         value, function = self.flow.value(node), self.flow.value(call.func)
         if isinstance(function, Method) and self.component.holds(function):
             return function.name in ("apply", "bind") and call.args[:1] == [node] and not isinstance(value, Items)
-        if name == "functools.partial" and call.args and node is not call.args[0]:
+        if name in _PASSING_ON and call.args and node is not call.args[0]:
             function = self._called(call)
             if not isinstance(function, Function):
                 return False
@@ -267,7 +269,7 @@ class PassedTrees(Rewrite):
 
     def _called(self, call: ast.Call) -> Value:
         """What a call gives its arguments to: of `functools.partial(f, x)`, the function before it has the first of them."""
-        if self.flow.name(call.func) != "functools.partial" or not call.args:
+        if self.flow.name(call.func) not in _PASSING_ON or not call.args:
             return flow_classes.constructor(self.flow, call) or self.flow.value(call.func)
         function = self.flow.value(call.args[0])
         return dataclasses.replace(function, bound=function.bound - 1) if isinstance(function, Function) else function

@@ -36,8 +36,11 @@ def widen(form: _Functional) -> None:
 
 
 def name_of(form: _Functional, kind: Kind, base: ast.expr) -> str:
-    """The name under which a shared structure is seen; "" where there is none."""
-    return kind.shared.get(form.flow.symbol(form.source(base), base), "") if isinstance(base, ast.Name) else ""
+    """The name under which a shared structure is seen; "" where there is none, as in the file that the model comes from."""
+    source = form.source(base)
+    if not isinstance(base, ast.Name) or any(form.source(call) is not source for call in kind.homes.values()):
+        return ""
+    return kind.shared.get(form.flow.symbol(source, base), "")
 
 
 def _share(form: _Functional, kind: Kind, place: Symbol, node: ast.Name) -> None:

@@ -11,7 +11,7 @@ from nnx_migrate.migrate.pipeline import migrate_project
 from nnx_migrate.migrate.source import SourceFile
 
 from ..modules.loading import module
-from .small_net import NET
+from .small_net import NET, STEP
 
 START = f"""import functools
 from flax import jax_utils
@@ -75,6 +75,14 @@ for _ in range(3):
     print(float(more["most"]), float(optax.global_norm(params)))
 """
 )
+SHAPES = f"""{STEP}_, shape = jax.eval_shape(step, state, x)
+total = jax.tree.map(lambda s: jnp.zeros(s.shape, s.dtype), shape)
+print(f"a loss of {{shape.shape}} and {{sum(p.size for p in jax.tree.leaves(jax.eval_shape(step, state, x)[0].params))}}")
+for _ in range(3):
+    state, loss = step(state, x)
+    total += loss
+print(float(total))
+"""
 DRAWN = """import jax
 import jax.numpy as jnp
 import optax
@@ -133,6 +141,7 @@ PROGRAMS = {
         ACCUMULATED.replace("jnp.add, carry, (grads, more))", "jnp.add, carry, (grads, more), is_leaf=lambda a: a is None)"),
         KEPT,
     ),
+    "shapes of what a step gives": (SHAPES, SPLIT),
     "keys or none": (
         DRAWN.replace("RNGS", 'rngs = {"dropout": key} if train else None').replace("GIVEN", "rngs"),
         SPLIT,

@@ -19,10 +19,13 @@ HERE = Path(__file__).parent
 NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e-?\d+)?")
 # Program → what it takes with `--jit nnx` and with `--jit functional`, and other codes that are said of its training code.
 PROGRAMS = {
+    "a_jitted_model_initialized_by_another_file": ("NNX603", "NNX603"),
     "a_layer_flattened": ("NNX601 NNX609", "NNX603"),
     "a_layer_mapped": ("NNX601 NNX609", "NNX603"),
     "a_layer_of_an_average": ("NNX601", "NNX603"),
     "a_loss_with_a_layer_of_its_params": ("NNX603", "NNX603"),
+    "a_model_initialized_by_a_function_elsewhere": ("NNX603", "NNX603"),
+    "a_model_initialized_by_another_file": ("NNX603", "NNX603"),
     "a_plain_loop": ("NNX601", "NNX602"),
     "a_table_of_models_that_grows": ("NNX601", "NNX603"),
     "a_table_updated_with_models": ("NNX601", "NNX603"),
