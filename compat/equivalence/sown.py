@@ -51,16 +51,17 @@ def label_of(group: str, path: Sequence[Any], known: Collection[Label], sown: Co
 
     Args:
         group: the collection that the leaf belongs to.
-        path: of the leaf in the NNX state; sown values are a tuple, whose index ends it.
+        path: of the leaf in the NNX state; sown values are a tuple, whose index ends it, or stands before the leaf's place
+            in what was sown.
         known: the labels of Linen's outputs.
         sown: what Linen sows.
     """
     options: list[Label] = [(group, *linen_key(path))]
-    if path and isinstance(path[-1], int):
-        options.insert(0, (group, *linen_key(path[:-1]), path[-1]))
+    for at in (i for i, step in enumerate(path) if isinstance(step, int)):
+        options.insert(0, (group, *linen_key(path[:at]), *path[at:]))
     for option in options:
         if option in known:
             return option
-    if any(option in sown or option[:-1] in sown for option in options):
+    if any(option[:count] in sown for option in options for count in range(2, len(option) + 1)):
         return None  # under a transform that leaves the collection out
     return ("new state", repr(tuple(path)))

@@ -107,3 +107,30 @@ def test_what_earlier_calls_have_sown_is_no_part_of_the_model() -> None:
     found = compat.check_equivalence(linen, variables, native, X)
     assert found["forward"].verdict.value == "proved", found["forward"].detail
     assert len(native.h.get_value()) == 2  # and the model that was given keeps it
+
+
+class SowsTrees(nn.Module):
+    scale: float = 1.0
+
+    @nn.compact
+    def __call__(self, x: Any) -> Any:
+        h = nn.Dense(3, name="d")(x)
+        self.sow("intermediates", "h", {"a": h, "b": (x, h * self.scale)})
+        return h
+
+
+class NativeTrees(nnx.Module):
+    def __init__(self, rngs: nnx.Rngs) -> None:
+        self.d = nnx.Linear(3, 3, rngs=rngs)
+
+    def __call__(self, x: Any) -> Any:
+        h = self.d(x)
+        self.sow(nnx.Intermediate, "h", {"a": h, "b": (x, h * 1.0)})
+        return h
+
+
+@pytest.mark.parametrize("mutable", [(), ("intermediates",)], ids=["dropped", "handed back"])
+def test_trees_are_compared_leaf_by_leaf(mutable: tuple[str, ...]) -> None:
+    assert forward(SowsTrees(), NativeTrees, *mutable).verdict.value == "proved"
+    found = forward(SowsTrees(scale=3.0), NativeTrees, *mutable)
+    assert found.verdict.value == "different" and "intermediates/h/0/b/1" in found.detail, found.detail
