@@ -187,12 +187,24 @@ def take(writer: ClassWriter, function: ast.FunctionDef, source: SourceFile, sai
     if not plain:
         raise Unmigratable("NNX135", f"`{function.name}` takes nothing, and would have to take {said[0]}", function)
     last = max([*plain, *defaults], key=lambda n: source.span(n).end)
-    span = source.span(last)
+    end = _end(source, last)
     start = source.span(function).start
-    long = span.end - start + sum(len(s) + 2 for s in said) > _WIDTH
+    long = end - start + sum(len(s) + 2 for s in said) > _WIDTH
     indent = source.indent_of(function)
     lay = f",{source.newline}{indent}{source.indent_unit * 2}" if long else ", "
-    writer.put(span, span, f"{lay}{star}{lay.join(said)}", source=source)
+    behind = Span(end, end + 1)  # a default may be said in constructors, too
+    writer.put(behind, f"{lay}{star}{lay.join(said)}", source.text[end], source=source)
+
+
+def _end(source: SourceFile, node: ast.AST) -> int:
+    """Where a parameter or a default ends, with its parentheses: `k=(1)`."""
+    span, text = source.span(node), source.text
+    start, end = span.start, span.end
+    while True:
+        before, behind = text[:start].rstrip(), text[end:]
+        if not before.endswith("(") or not behind.lstrip().startswith(")") or not before[:-1].rstrip().endswith(("=", "(")):
+            return end
+        start, end = len(before) - 1, end + len(behind) - len(behind.lstrip()) + 1
 
 
 __all__ = ["hand_in", "site_edit", "take", "taken", "write"]
