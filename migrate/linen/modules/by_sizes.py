@@ -10,6 +10,7 @@ import ast
 from collections.abc import Sequence
 from typing import Any
 
+from ...trees import subtree
 from ..values import shown_by_shapes
 from ..values.environment import Env
 from ..values.sites import Abs, Site
@@ -24,6 +25,8 @@ def leave(run: Any, node: ast.If, site: Site, env: Env) -> bool:
     """Leave a module to the call on shapes; False where that may not decide whether there is one."""
     if run.model.qualname not in run.analyser.later or not is_shown(run, node.test, env.source):
         return False
+    if run.model.qualname in run.analyser.given_outside.handed and _asks_for_keys(node.test):
+        return False  # the first call of the program, by which it is made, says whether there is one
     if site.kind not in ("layer", "class") or site.through or site.source is not run.model.source or env.parent is not None:
         return False
     site.renders[BY_SIZES] = True
@@ -36,6 +39,11 @@ def is_shown(run: Any, test: ast.expr, source: Any) -> bool:
     """Does a condition ask for shapes and fields alone?"""
     method = method_of(run, source, test)
     return method is not None and shown_by_shapes.shown(run, method, test)
+
+
+def _asks_for_keys(test: ast.expr) -> bool:
+    """`"states" in obs`"""
+    return any(isinstance(n, ast.Compare) and isinstance(n.ops[0], ast.In | ast.NotIn) for n in subtree(test))
 
 
 def open_values(node: ast.If, sites: Sequence[Site], env: Env, sides: tuple[Env, Env]) -> None:

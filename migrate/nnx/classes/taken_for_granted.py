@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...linen.modules import named_factories
+from ...linen.modules.by_sizes import BY_SIZES
 from ...linen.modules.first_updates import updated_at_init
 from ...linen.modules.made_later import NAMED
 from ...linen.modules.made_under_flags import made_under_flags
@@ -48,7 +49,7 @@ def notes(text: ClassText, analyser: Analyser) -> Iterator[tuple[str, str, ast.A
             message = f"the first call makes `{site.name.constant if site.name else site.target}`, as Linen's init did"
             yield "NNX207", message, site.node
     for site, calls in made_under_flags(run):
-        if NAMED in site.renders or (text.call_example and site in text.later):
+        if NAMED in site.renders or BY_SIZES in site.renders or (text.call_example and site in text.later):
             continue  # a call makes it
         if site.kind not in ("layer", "class") or used_by(text, site).collections:
             said = site.name.constant if site.name is not None and site.name.constant else site.target.rpartition(".")[2]

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import pytest
-from nnx_migrate.migrate.pipeline import migrate_project
-from nnx_migrate.migrate.source import SourceFile
+from flax import nnx
+from nnx_migrate import compat
 
 from .loading import both_sides
 
@@ -64,10 +63,15 @@ def test_the_first_call_says_which_modules_there_are(observations: dict[str, Any
     assert jnp.allclose(out, new_out, atol=1e-6)
 
 
-def test_where_nothing_is_handed_over_that_is_not_known() -> None:
+@pytest.mark.parametrize("observations", [{"pixels": PIXELS}, {"pixels": PIXELS, "states": STATES}])
+def test_where_nothing_is_handed_over_an_example_says_it(observations: dict[str, Any]) -> None:
     text = TEXT.replace("    encoder: nn.Module\n    network: nn.Module\n\n", "")
     text = text.replace("self.encoder(", "Encoder()(").replace("self.network(", "Head()(")
     text = text.replace("Joined(Encoder(), Head())", "Joined()")
-    result = migrate_project([SourceFile.parse(Path("m.py"), "m", text)])
-    joined = {c.qualname: c for c in result.classes}["m.Joined"]
-    assert (str(joined.outcome), joined.code) == ("bridged", "NNX110")
+    before, after = both_sides("made_and_asked", text)
+    linen = before.Joined()
+    variables = linen.init(jax.random.key(0), observations)
+    model = after.Joined(in_example=observations, rngs=nnx.Rngs(0))
+    assert compat.check_equivalence(linen, variables, model, observations)
+    compat.from_linen(variables, model)
+    assert jnp.array_equal(model(observations), linen.apply(variables, observations))

@@ -6,11 +6,12 @@ from pathlib import Path
 
 import jax
 import jax.numpy as jnp
-import numpy as np
+from flax import nnx
+from nnx_migrate import compat
 from nnx_migrate.migrate.pipeline import migrate_project
 from nnx_migrate.migrate.source import SourceFile
 
-from .loading import module as loaded
+from .loading import both_sides
 
 TEXT = """import jax
 import jax.numpy as jnp
@@ -29,17 +30,13 @@ class Paths(nn.Module):
 
 
 def test_no_rank_is_left_of_guesses_that_fail() -> None:
-    result = migrate_project([SourceFile.parse(Path("m.py"), "m", TEXT)])
-    assert [(plan.outcome, plan.code) for plan in result.classes] == [("bridged", "NNX110")]
-    inputs = jnp.ones((4, 3)), jnp.ones((4, 3)), jnp.ones(2)
-    found = []
-    for side in (TEXT, result.files[0].after):
-        assert side is not None
-        module = loaded(f"ranks_{len(found)}", side)
-        out, variables = module.Paths().init_with_output(jax.random.key(0), *inputs)
-        found.append((np.stack(out), variables["params"]["Dense_0"]["kernel"].shape))
-    np.testing.assert_array_equal(found[0][0], found[1][0])
-    assert found[0][1] == found[1][1] == (8, 4)
+    before, after = both_sides("ranks_taken_back", TEXT)
+    inputs = jnp.ones((4, 3)), 2 * jnp.ones((4, 3)), jnp.arange(2.0)
+    linen = before.Paths()
+    variables = linen.init(jax.random.key(0), *inputs)
+    model = after.Paths(in_shape=(4, 3), t_shape=(2,), b_example=inputs[1], rngs=nnx.Rngs(0))
+    assert model.Dense_0.kernel.shape == variables["params"]["Dense_0"]["kernel"].shape == (8, 4)
+    assert compat.check_equivalence(linen, variables, model, *inputs)
 
 
 def test_a_guess_that_fits_keeps_what_follows() -> None:
