@@ -54,8 +54,22 @@ def _entries(top: Path) -> set[bytes]:
     return {name.removesuffix(".py").encode() for name in found} - {b"__init__", b"setup", b"conftest"}
 
 
-def _with_neighbours(tops: Iterable[Path], texts: Mapping[Path, bytes]) -> Iterator[tuple[Path, bytes]]:
-    yield from texts.items()
+def _with_neighbours(tops: set[Path], texts: Mapping[Path, bytes]) -> Iterator[tuple[Path, bytes]]:
+    """All files. A package's own say most of it, and none of the others is read once all `tops` are known to be packages."""
+    first = sorted(tops)
+    inside: dict[Path, list[Path]] = {top: [] for top in first}
+    outside: list[Path] = []
+    for path in texts:
+        inside.get(next((top for top in path.parents if top in inside), path), outside).append(path)
+    left = list(outside)
+    for top in first:
+        for place, path in enumerate(inside[top]):
+            if top not in tops:
+                left += inside[top][place:]
+                break
+            yield path, texts[path]
+    for path in left:
+        yield path, texts[path]
     for top in list(tops):
         for path in sorted(top.glob("*.py")):
             if path not in texts:
