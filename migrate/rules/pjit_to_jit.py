@@ -192,7 +192,7 @@ def check(before, after):
 )
 
 
-@RULE.register(ast.Call)
+@RULE.register(ast.Call, words=frozenset({"pjit"}), ends=frozenset({"pjit", "partial", "Partial"}))
 def pjit_call(node: ast.AST, ctx: FileContext) -> None:
     assert isinstance(node, ast.Call)
     if ctx.qualname(node.func) in PJIT:

@@ -143,7 +143,7 @@ _POSITIONS = ("mesh", "in_specs", "out_specs", "check_rep", "auto")
 _TIGHT = (ast.Name, ast.Attribute, ast.Call, ast.Subscript, ast.Set, ast.SetComp)  # need no brackets in a difference
 
 
-@RULE.register(ast.Call)
+@RULE.register(ast.Call, words=frozenset({"shard_map"}), ends=frozenset({"shard_map", "partial", "Partial"}))
 def shard_map_call(node: ast.AST, ctx: FileContext) -> None:
     assert isinstance(node, ast.Call)
     if ctx.qualname(node.func) == _OLD:
