@@ -81,8 +81,13 @@ _DROPPED: dict[str, str] = {
 }
 _DOT = ("precision", "preferred_element_type")
 
+_ENDS = frozenset(
+    name.rpartition(".")[2]
+    for name in (*_RENAMED, *_DROPPED, "jax.scipy.linalg.solve", "jax.lax.dot", "jax.numpy.where", "jax.random.shuffle")
+)
 
-@RULE.register(ast.Call)
+
+@RULE.register(ast.Call, words=RULE.words, ends=_ENDS)
 def keywords(node: ast.AST, ctx: FileContext) -> None:
     assert isinstance(node, ast.Call)
     name = ctx.qualname(node.func) or ""
