@@ -61,6 +61,60 @@ def test_what_is_there_in_apply(name: str) -> None:
     assert compat.check_equivalence(linen, variables, new, x, mutable=["stats"] if name == "PARTS" else [])
 
 
+HELPED = """class Net(nn.Module):
+    track: bool = True
+
+    def _mean(self):
+        return self.variable("stats", "mean", jnp.zeros, (4,))
+
+    def _seen(self, x):
+        return x - self._mean().value
+
+    @nn.compact
+    def __call__(self, x):
+        x = self._seen(x) if self.track else x
+        w = self._weight()
+        factor = 3 if self.has_variable("stats", "mean") else 5
+        return x * w * factor * (7 if self.has_variable("params", "w") else 11)
+
+    def _weight(self):
+        return self.param("w", nn.initializers.ones, (4,))
+"""
+
+
+@pytest.mark.parametrize("track", [True, False])
+def test_what_methods_make(track: bool) -> None:
+    before, after = both_sides("scope_helped", HEAD + HELPED)
+    x = jax.random.normal(jax.random.key(1), (2, 4))
+    linen = before.Net(track)
+    variables = linen.init(jax.random.key(0), x)
+    new = after.Net(track, rngs=nnx.Rngs(0))
+    new(x)  # as `init`, which makes what is asked for
+    compat.from_linen(variables, new)
+    assert (new(x) == linen.apply(variables, x, mutable=["stats"])[0]).all()
+
+
+DECODES = """class Net(nn.Module):
+    @nn.compact
+    def __call__(self, x, decode: bool = False):
+        first = not self.has_variable("params", "w")
+        if decode and self.has_variable("cache", "k"):
+            return x
+        if decode:
+            return x * 2
+        w = self.param("w", nn.initializers.ones, (4,))
+        return x * w * (3 if first else 2)
+"""
+
+
+def test_returns_that_init_does_not_take() -> None:
+    before, after = both_sides("scope_decodes", HEAD + DECODES)
+    x = jax.random.normal(jax.random.key(1), (2, 4))
+    linen = before.Net()
+    variables = linen.init(jax.random.key(0), x)
+    assert compat.check_equivalence(linen, variables, after.Net(rngs=nnx.Rngs(0)), x)
+
+
 BODY = """class Net(nn.Module):
     track: bool = False
 
@@ -81,6 +135,24 @@ REFUSED = {
     ),
     "a variable behind a return": (
         "asked = self.has_variable('batch_stats', 'mean')\n        if not self.track:\n            return y * asked\n"
+        "        return y + self.variable('batch_stats', 'mean', jnp.zeros, (4,)).value"
+    ),
+    "a parameter of a function that a field decides about": (
+        "scaled = lambda v: v * self.param('scale', nn.initializers.ones, (4,))\n"
+        "        y = scaled(y) if self.track else y\n"
+        "        return y * (2 if self.has_variable('params', 'scale') else 3)"
+    ),
+    "a parameter of a method that a field decides about": (
+        "y = self.scaled(y) if self.track else y\n"
+        "        return y * (2 if self.has_variable('params', 'scale') else 3)\n\n"
+        "    def scaled(self, v):\n        return v * self.param('scale', nn.initializers.ones, (4,))"
+    ),
+    "a parameter of a method that nothing calls": (
+        "return y * (2 if self.has_variable('params', 'scale') else 3)\n\n"
+        "    @nn.compact\n    def scaled(self, v):\n        return v * self.param('scale', nn.initializers.ones, (4,))"
+    ),
+    "a variable behind a flag of the call": (
+        "asked = self.has_variable('batch_stats', 'mean')\n        if not x.any():\n            return y * asked\n"
         "        return y + self.variable('batch_stats', 'mean', jnp.zeros, (4,)).value"
     ),
     "a variable that is not made": "return y * (2 if self.has_variable('params', 'other') else 3)",
