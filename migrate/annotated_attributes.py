@@ -14,7 +14,7 @@ _ANNOTATED = re.compile(r"^[ \t]+self\.\w+[ \t]*:[^=]", re.MULTILINE)
 
 def as_assignments(tree: ast.Module, text: str) -> ast.Module:
     """The tree of a file, changed in place where it says such a thing."""
-    if _ANNOTATED.search(text) is None:
+    if "def setup(" not in text or _ANNOTATED.search(text) is None:
         return tree
     for found in ast.walk(tree):
         for method in found.body if isinstance(found, ast.ClassDef) else ():

@@ -2,15 +2,9 @@
 
 from __future__ import annotations
 
-import re
-from pathlib import Path
-
 import pytest
-from nnx_migrate.migrate.context import Options
-from nnx_migrate.migrate.pipeline import migrate_project
-from nnx_migrate.migrate.source import SourceFile
 
-from ..modules.loading import module
+from . import printing_sides
 from .small_net import NET, STEP
 
 START = f"""import functools
@@ -157,21 +151,8 @@ PROGRAMS = {
 }
 
 
-def lines(text: str) -> list[str]:
-    """What is printed, with numbers rounded: the two sides compile apart."""
-    return [re.sub(r"-?\d+\.\d{4,}", lambda m: f"{float(m[0]):.4g}", line) for line in text.splitlines()]
-
-
 @pytest.mark.parametrize("jit", ["nnx", "functional"])
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_bundles(name: str, jit: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_bundles(name: str, jit: str) -> None:
     text, forms = PROGRAMS[name]
-    result = migrate_project([SourceFile.parse(Path("m.py"), "m", text)], Options(jit=jit))  # type: ignore[arg-type]
-    for path, content in result.created.items():
-        module(path.stem, content)
-    found = [d.code for d in result.files[0].diagnostics if d.code in ("NNX601", "NNX602", "NNX603")]
-    assert sorted(set(found)) == forms
-    module("bundles_before", text)
-    before = capsys.readouterr().out
-    module("bundles_after", result.files[0].after or "")
-    assert before and lines(capsys.readouterr().out) == lines(before)
+    assert printing_sides.check("bundles", text, jit)[0] == forms

@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
-from pathlib import Path
-
 import jax
 import jax.numpy as jnp
 import pytest
 from flax import nnx
 from nnx_migrate import compat
 from nnx_migrate.compat.sharing import linen_paths
-from nnx_migrate.migrate.context import Options
-from nnx_migrate.migrate.pipeline import migrate_project
-from nnx_migrate.migrate.source import SourceFile
 
-from ..modules.loading import both_sides, module
+from ..modules.loading import both_sides
+from . import printing_sides
 
 NET = """import jax
 import jax.numpy as jnp
@@ -66,26 +60,10 @@ print(round(float(state.params["layers.1"]["kernel"].sum()), 4), round(float(sta
 """
 
 
-def _printed(name: str, text: str) -> str:
-    with contextlib.redirect_stdout(io.StringIO()) as out:
-        module(name, text)
-    return out.getvalue()
-
-
-def _migrated(jit: str) -> str:
-    result = migrate_project([SourceFile.parse(Path("named_items.py"), "named_items", PROGRAM)], Options(jit=jit))  # type: ignore[arg-type]
-    assert [str(c.outcome) for c in result.classes] == ["native"]
-    for path, content in result.created.items():
-        module(path.stem, content)
-    assert result.files[0].after is not None
-    return _printed(f"named_items_{jit}", result.files[0].after)
-
-
-def test_masks_and_paths() -> None:
-    before = _printed("named_items_linen", PROGRAM)
-    assert "layers.1/kernel" in before
-    assert _migrated("nnx") == before
-    assert _migrated("functional") == before
+@pytest.mark.parametrize("jit", ["nnx", "functional"])
+def test_masks_and_paths(jit: str) -> None:
+    _, after = printing_sides.check("named_items", PROGRAM, jit)
+    assert "class Net(nnx.Module)" in after
 
 
 def test_checkpoints() -> None:
