@@ -74,6 +74,20 @@ def canonical(name: str) -> str:
     return _CANONICAL_NAMES.get(name, name)
 
 
+def value_given(statement: ast.stmt, name: str) -> ast.expr | None:
+    """What a statement at module level gives `name`: of `WIDTH, DEPTH = 4, 2` one item; None where the text does not say."""
+    value = getattr(statement, "value", None)
+    targets = statement.targets if isinstance(statement, ast.Assign) else []
+    target = next((target for target in targets if name in _bound_names(target)), None)
+    while isinstance(target, ast.Tuple | ast.List):
+        items = value.elts if isinstance(value, ast.Tuple | ast.List) else []
+        if len(items) != len(target.elts) or any(isinstance(part, ast.Starred) for part in [*items, *target.elts]):
+            return None
+        pairs = zip(target.elts, items)
+        target, value = next(((t, v) for t, v in pairs if name in _bound_names(t)), (None, None))
+    return value
+
+
 class Names:
     """Import bindings of one module and the names that local scopes hide.
 
@@ -221,7 +235,7 @@ class Names:
         found: dict[str, list[ast.AST]] = {}
         by_kind = self._flat.by_kind
         for node in by_kind.get(ast.Name, ()):
-            if not isinstance(node.ctx, ast.Load):  # type: ignore[attr-defined]
+            if node.ctx.__class__ is not ast.Load:  # type: ignore[attr-defined]
                 found.setdefault(node.id, []).append(node)  # type: ignore[attr-defined]
         for node in by_kind.get(ast.arg, ()):
             found.setdefault(node.arg, []).append(node)  # type: ignore[attr-defined]

@@ -7,6 +7,7 @@ import dataclasses
 from typing import Any
 
 from ...catalog import layers, shape_table
+from ...names import value_given
 from ...trees import said
 from ..lifted.higher_order import DERIVATIVES, TRANSPARENT, refuse_making
 from ..lifted.lifting import LIFTED, OTHER_LIFTED, decorator_lift, lift_method, run_method
@@ -77,7 +78,7 @@ def global_value(run: Any, qualname: str, node: ast.expr, env: Any) -> Abs | Non
     source, statement = found
     if isinstance(statement, ast.FunctionDef):
         return Abs(Function(statement, Env({}, source), source), static=True)
-    value = getattr(statement, "value", None)
+    value = value_given(statement, name)
     if isinstance(value, ast.Lambda) and isinstance(value.body, ast.Lambda):  # which gives an initializer
         return Abs(Function(value, Env({}, source), source), static=True)
     if isinstance(statement, ast.Assign | ast.AnnAssign) and isinstance(value, ast.expr) and _is_simple(value):
