@@ -6,7 +6,7 @@ import ast
 import dataclasses
 from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from . import inlining
 from .context import FileContext, Options
@@ -219,6 +219,9 @@ def _closure(start: set[str], edges: Mapping[str, set[str]]) -> set[str]:
     return found
 
 
+Visits = list[tuple[Rule, Visit]]
+
+
 def apply_rules(context: FileContext, rules: Iterable[Rule]) -> None:
     """All local rules over the nodes of the kinds that they ask for; visitors whose words the file lacks are left out."""
     source, suppressions = context.source, context.suppressions
@@ -230,24 +233,32 @@ def apply_rules(context: FileContext, rules: Iterable[Rule]) -> None:
                 table.setdefault(visitor.kind, []).append((rule, visitor))
     for kind, visitors in table.items():
         everywhere = [(rule, visitor.visit) for rule, visitor in visitors if visitor.ends is None]
-        by_end: dict[str, list[tuple[Rule, Visit]]] = {}
+        by_end: dict[str, Visits] = {}
         for rule, visitor in visitors:
             for word in visitor.ends or ():
                 for said in {word} | context.said_for(word):
                     by_end.setdefault(said, []).append((rule, visitor.visit))
         visits = {end: [*everywhere, *more] for end, more in by_end.items()}
-        for node in source.by_kind.get(kind, ()):
-            for rule, visit in visits.get(_end(node), everywhere) if visits else everywhere:
+        for node, found in _told(kind, source.by_kind.get(kind, []), visits, everywhere):
+            for rule, visit in found:
                 if not some_off or not suppressions.covers(node, rule.code):
                     visit(node, context)
 
 
-def _end(node: ast.AST) -> str:
-    """The last word of a name or an attribute, or of what is called."""
-    if node.__class__ is ast.Call:
-        node = node.func  # type: ignore[attr-defined]
-    kind = node.__class__
-    return node.attr if kind is ast.Attribute else node.id if kind is ast.Name else ""  # type: ignore[attr-defined]
+def _told(
+    kind: type[ast.AST], nodes: list[Any], visits: Mapping[str, Visits], everywhere: Visits
+) -> list[tuple[ast.AST, Visits]]:
+    """The nodes that have visitors, and which by their last words: of a name or an attribute, or of what is called."""
+    if not visits:
+        return [(node, everywhere) for node in nodes]
+    of = visits.get
+    if kind is ast.Name:
+        return [(node, found) for node in nodes if (found := of(node.id, everywhere))]
+    if kind is ast.Attribute:
+        return [(node, found) for node in nodes if (found := of(node.attr, everywhere))]
+    called = [(node, node.func, node.func.__class__) for node in nodes]
+    ends = [(n, f.attr if k is ast.Attribute else f.id if k is ast.Name else "") for n, f, k in called]
+    return [(node, found) for node, end in ends if (found := of(end, everywhere))]
 
 
 def _finish(context: FileContext, keep: frozenset[str]) -> FileResult:

@@ -20,6 +20,7 @@ from .trees import FlatTree, parse_text
 # `ast` numbers lines by \n, \r\n and \r only; str.splitlines would also split at form feeds.
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+\Z")
 _WORD = re.compile(r"[^\W\d]\w*")
+_SPACED = bytes(b if chr(b).isalnum() or b == ord("_") else ord(" ") for b in range(128)) + bytes(128)
 
 
 def lines_of(text: str) -> list[str]:
@@ -89,6 +90,8 @@ class SourceFile:
     @functools.cached_property
     def words(self) -> frozenset[str]:
         """Every word of the text, comments and strings included: what is not among them the code cannot say."""
+        if self.text.isascii():  # twice as fast; of `3d` it is `3d`, which no code says
+            return frozenset(self.text.encode().translate(_SPACED).decode().split())
         return frozenset(_WORD.findall(self.text))
 
     @functools.cached_property

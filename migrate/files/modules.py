@@ -42,7 +42,7 @@ def module_names(paths: Iterable[Path], contents: Mapping[Path, bytes] | None = 
     below = [(real, root) for real, root in zip(absolute.values(), roots.values()) if root != real.parent]
     texts = {Path(os.path.abspath(path)): text for path, text in (contents or {}).items()}
     folders = only_folders({root / real.relative_to(root).parts[0] for real, root in below}, texts, _INSTALLED)
-    for path, real in absolute.items():
+    for path, real in absolute.items() if folders else ():
         roots[path] = next((top for top in real.parents if top in folders), roots[path])
     dotted = {path: _dotted(real, roots[path]) for path, real in absolute.items()}
     holders: dict[str, set[Path]] = {}
@@ -104,17 +104,31 @@ def _identifier(part: str) -> str:
     return cleaned if cleaned.isidentifier() else f"_{cleaned}"
 
 
+def _outwards(folder: str) -> Iterator[str]:
+    """A folder and those that it lies in."""
+    above = os.path.dirname(folder)
+    while folder != above:
+        yield folder
+        folder, above = above, os.path.dirname(above)
+    yield folder
+
+
+def _joined(folder: str, name: str) -> str:
+    return folder + name if folder.endswith(os.sep) else f"{folder}{os.sep}{name}"  # of the root alone
+
+
 class _Resolver:
-    """Import statements as the files of one import root mean them."""
+    """Import statements as the files of one import root mean them. Paths are text here: many are asked for."""
 
     def __init__(self, modules: dict[Path, str], top: Path) -> None:
-        self.modules = modules  # path without suffix → name
-        self.top = top
-        self.directories = {parent for path in modules for parent in path.parents}
-        self._above_folders: dict[str, set[Path]] = {}  # name of a folder or file below the top → what it lies in
-        for path in {*modules, *self.directories}:
-            if top in path.parents:
-                self._above_folders.setdefault(path.name, set()).add(path.parent)
+        self.modules = {str(path): name for path, name in modules.items()}  # path without suffix → name
+        self.top = str(top)
+        self.directories = {str(parent) for path in modules for parent in path.parents}
+        self._above_folders: dict[str, set[str]] = {}  # name of a folder or file below the top → what it lies in
+        for path in {*self.modules, *self.directories}:
+            above, name = os.path.split(path)
+            if self.top in _outwards(above):
+                self._above_folders.setdefault(name, set()).add(above)
         self.names = frozenset(modules.values())
         self._by_directory: dict[tuple[Path, Path], Callable[[str], str]] = {}
 
@@ -126,10 +140,10 @@ class _Resolver:
 
             def resolve(dotted: str) -> str:
                 if dotted not in cache:
-                    beside = self._within(own, dotted.split(".")) if scripts else None
+                    beside = self._within(str(own), dotted.split(".")) if scripts else None
                     if beside is not None and self._rest(beside) > 1:
-                        beside = self._resolve(dotted, root) or beside
-                    found = beside or self._resolve(dotted, root) or self._inside(dotted, root, own)
+                        beside = self._resolve(dotted, str(root)) or beside
+                    found = beside or self._resolve(dotted, str(root)) or self._inside(dotted, str(root), str(own))
                     if found is None and (scripts or own == root):
                         found = self._elsewhere(dotted.split("."))
                     cache[dotted] = found or dotted
@@ -138,12 +152,12 @@ class _Resolver:
             self._by_directory[root, own] = resolve
         return self._by_directory[root, own]
 
-    def _inside(self, dotted: str, root: Path, own: Path) -> str | None:
+    def _inside(self, dotted: str, root: str, own: str) -> str | None:
         """The module that a file of a package means when it is run as a script, or imported by one beside it."""
         parts = dotted.split(".")
         if parts[0] in _INSTALLED:
             return None
-        for base in (own, *own.parents):
+        for base in _outwards(own):
             if base == root:
                 return None
             found = self._within(base, parts)
@@ -151,26 +165,26 @@ class _Resolver:
                 return found
         return None
 
-    def _resolve(self, dotted: str, directory: Path) -> str | None:
+    def _resolve(self, dotted: str, directory: str) -> str | None:
         """The module that a name leads to, from the nearest directory outwards.
 
         `net.parts.Block` is not what `net/net.py` beside the file has, where a folder further out has it.
         """
         parts = dotted.split(".")
         nearest: str | None = None
-        for found in self._outwards(parts, directory):
+        for found in self._from(parts, directory):
             if found is not None and self._rest(found) <= 1:
                 return found
             nearest = nearest or found
         return nearest
 
-    def _outwards(self, parts: list[str], directory: Path) -> Iterator[str | None]:
-        for base in (directory, *directory.parents):
-            first = base / parts[0]
+    def _from(self, parts: list[str], directory: str) -> Iterator[str | None]:
+        for base in _outwards(directory):
+            first = _joined(base, parts[0])
             if first in self.modules or first in self.directories:
                 yield self._within(base, parts)
-            source_root = base / "src"
-            if source_root / parts[0] in self.modules:
+            source_root = _joined(base, "src")
+            if _joined(source_root, parts[0]) in self.modules:
                 yield self._within(source_root, parts)
             if base == self.top:
                 break
@@ -185,8 +199,9 @@ class _Resolver:
         """What an import says from a folder above all files: `nets.norms` of files that lie in a folder `nets`."""
         if parts[0] in _INSTALLED:
             return None
-        for base in (self.top, *self.top.parents):
-            if base.name == parts[0] and (found := self._within(base.parent, parts)) is not None:
+        for base in _outwards(self.top):
+            above, name = os.path.split(base)
+            if name == parts[0] and (found := self._within(above, parts)) is not None:
                 return found
         return None
 
@@ -197,11 +212,11 @@ class _Resolver:
         found = {self._within(base, parts, least=2) for base in self._above_folders.get(parts[0], ())} - {None}
         return found.pop() if len(found) == 1 else None
 
-    def _within(self, base: Path, parts: list[str], least: int = 1) -> str | None:
+    def _within(self, base: str, parts: list[str], least: int = 1) -> str | None:
         """The longest module that `parts` leads to below `base`, by so many of them, with the rest behind its name."""
         path, found, used = base, None, 0
         for count, part in enumerate(parts, 1):
-            path = path / part
+            path = _joined(path, part)
             if path in self.modules:
                 found, used = self.modules[path], count
             elif path not in self.directories:

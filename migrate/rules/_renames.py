@@ -112,13 +112,13 @@ class _File:
         through_files = {word for word in behind.keys() & source.words if not _KNOWN.isdisjoint(behind[word])}
         imported |= through_files
         found: list[ast.Name | ast.Attribute] = []
-        for node in source.by_kind.get(ast.Name, ()):
-            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id in imported:
-                found.append(node)
+        for node in source.by_kind.get(ast.Name, ()) if imported else ():
+            if node.id in imported and isinstance(node.ctx, ast.Load):  # type: ignore[attr-defined]
+                found.append(node)  # type: ignore[arg-type]
+        ends = _KNOWN | through_files
         for node in source.by_kind.get(ast.Attribute, ()):
-            if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
-                if node.attr in _KNOWN or node.attr in through_files:
-                    found.append(node)
+            if node.attr in ends and isinstance(node.ctx, ast.Load):  # type: ignore[attr-defined]
+                found.append(node)  # type: ignore[arg-type]
         seen = set(found)
         for chain in found:  # grows while it is walked
             parent = source.parents.get(chain)

@@ -59,7 +59,7 @@ _CALLED = ("param", "variable", "state")
 _FROZEN = frozenset(f"flax.core.{name}" for name in ("freeze", "FrozenDict", "frozen_dict.freeze", "frozen_dict.FrozenDict"))
 
 
-@RULE.register(ast.Call)
+@RULE.register(ast.Call, ends=RULE.words)
 def frozen_dict_methods(node: ast.AST, ctx: FileContext) -> None:
     assert isinstance(node, ast.Call)
     method = node.func

@@ -65,7 +65,7 @@ def check(before, after):
 )
 
 
-@RULE.register(ast.Call)
+@RULE.register(ast.Call, ends=RULE.words)
 def index_update(node: ast.AST, ctx: FileContext) -> None:
     assert isinstance(node, ast.Call)
     name = ctx.qualname(node.func) or ""

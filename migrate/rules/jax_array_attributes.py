@@ -29,7 +29,7 @@ RULE = Rule(
 )
 
 
-@RULE.register(ast.Attribute)
+@RULE.register(ast.Attribute, ends=RULE.words)
 def attribute(node: ast.AST, ctx: FileContext) -> None:
     assert isinstance(node, ast.Attribute)
     if not isinstance(node.ctx, ast.Load) or "jax" not in ctx.source.words:

@@ -72,12 +72,11 @@ def dead_flag_update(node: ast.AST, ctx: FileContext) -> None:
 @RULE.register(ast.Assign)
 def dead_flag_assignment(node: ast.AST, ctx: FileContext) -> None:
     assert isinstance(node, ast.Assign)
-    if len(node.targets) != 1:
+    target = node.targets[0]
+    if len(node.targets) != 1 or not isinstance(target, ast.Attribute) or target.attr not in DEAD_FLAGS:
         return
-    path = ctx.qualname(node.targets[0]) or ""
-    flag = path.rpartition(".")[2]
-    if path in (f"jax.config.{flag}", f"jax.config.config.{flag}") and flag in DEAD_FLAGS:
-        _drop(node, flag, node.value, ctx)
+    if ctx.qualname(target) in (f"jax.config.{target.attr}", f"jax.config.config.{target.attr}"):
+        _drop(node, target.attr, node.value, ctx)
 
 
 def _drop(node: ast.stmt, flag: str, value: ast.expr, ctx: FileContext) -> None:

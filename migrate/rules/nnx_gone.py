@@ -63,7 +63,7 @@ def gone(node: ast.AST, ctx: FileContext) -> None:
         ctx.report(node, RULE.code, f"{said} is gone", severity=Severity.WARNING, help=f"{said}: {GONE[name]}.")
 
 
-@RULE.register(ast.Call, words=frozenset({"experimental"}))
+@RULE.register(ast.Call, words=frozenset({"experimental"}), ends=frozenset(GONE_METHODS))
 def gone_method(node: ast.AST, ctx: FileContext) -> None:
     """Methods of the time when nnx was experimental, in files that import it from there."""
     assert isinstance(node, ast.Call)

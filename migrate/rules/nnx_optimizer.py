@@ -141,7 +141,7 @@ def annotation(node: ast.AST, ctx: FileContext) -> None:
         ctx.replace(node, ctx.name("flax.nnx.ModelAndOptimizer"), code=RULE.code)
 
 
-@RULE.register(ast.Call, words=frozenset({"update"}))
+@RULE.register(ast.Call, ends=frozenset({"update"}))
 def update(node: ast.AST, ctx: FileContext) -> None:
     assert isinstance(node, ast.Call)
     if not _is_update(node, ctx):

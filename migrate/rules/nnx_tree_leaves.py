@@ -56,7 +56,7 @@ _MAPS = frozenset({"jax.tree.map", "jax.tree_map", "jax.tree_util.tree_map", "ja
 _MARKS = frozenset({"value", "get_metadata", "set_metadata", "get_value", "set_value"})
 
 
-@RULE.register(ast.Call)
+@RULE.register(ast.Call, ends=RULE.words)
 def tree_map(node: ast.AST, ctx: FileContext) -> None:
     assert isinstance(node, ast.Call)
     if ctx.qualname(node.func) not in _MAPS or len(node.args) < 2 or node.keywords or not is_early(ctx):

@@ -186,7 +186,7 @@ def _old_mesh(expr: ast.expr, ctx: FileContext) -> list[str | Span]:
     return [ctx.name("jax.sharding.Mesh"), Span(ctx.span(expr.func).end, ctx.span(expr).end)]
 
 
-@RULE.register(ast.Call)
+@RULE.register(ast.Call, ends=frozenset({"enter_context", "__enter__"}))
 def entered(node: ast.AST, ctx: FileContext) -> None:
     assert isinstance(node, ast.Call)
     func = node.func

@@ -76,19 +76,21 @@ from .self_names import SelfName
 from .state_classes import StateClasses
 
 # What gives a name, a result or a parameter its value.
-_STATEMENTS = (
-    ast.Assign,
-    ast.AnnAssign,
-    ast.AugAssign,
-    ast.NamedExpr,
-    ast.FunctionDef,
-    ast.ClassDef,
-    ast.Return,
-    ast.Lambda,
-    ast.For,
-    ast.comprehension,
-    ast.withitem,
-    ast.Call,
+_STATEMENTS: frozenset[type[ast.AST]] = frozenset(
+    {
+        ast.Assign,
+        ast.AnnAssign,
+        ast.AugAssign,
+        ast.NamedExpr,
+        ast.FunctionDef,
+        ast.ClassDef,
+        ast.Return,
+        ast.Lambda,
+        ast.For,
+        ast.comprehension,
+        ast.withitem,
+        ast.Call,
+    }
 )
 
 
@@ -118,7 +120,7 @@ class Flow:
         for module, source in project.files.items():
             nodes = self.nodes_by_file[module] = [node for node in source.nodes if node not in inside]
             self.source_of.update(dict.fromkeys(nodes, source))
-            statements[module] = [node for node in nodes if isinstance(node, _STATEMENTS)]
+            statements[module] = [node for node in nodes if node.__class__ in _STATEMENTS]
         self.loaded: set[ast.AST] = set()  # names and attributes where they are given values from elsewhere
         self._memo: dict[ast.AST, Value] = {}
         self.makers: dict[ast.AST, str] = {}
