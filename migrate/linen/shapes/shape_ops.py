@@ -192,6 +192,8 @@ def _evidence(shape: Shape, other: Shape) -> Shape:
         for atom in dim.atoms() if dim is not None else ():
             if atom.kind == "input" and atom.args[0] == lead.argument and atom.args[1] < 0:
                 deepest = max(deepest, -atom.args[1])
+    if other.lead is None and other.dims and other.dims[-1] is not None and other.dims[-1].value is None:
+        deepest = max(deepest, 1)
     missing = deepest - lead.dropped
     return shape.expand(len(shape.dims) + missing) if missing > 0 else shape
 
