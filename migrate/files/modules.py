@@ -114,7 +114,8 @@ def _outwards(folder: str) -> Iterator[str]:
 
 
 def _joined(folder: str, name: str) -> str:
-    return folder + name if folder.endswith(os.sep) else f"{folder}{os.sep}{name}"  # of the root alone
+    """`folder/name`, as `os.path.join` has it, of many; the folder where the name is empty."""
+    return f"{folder}{os.sep}{name}" if name and not folder.endswith(os.sep) else folder + name
 
 
 class _Resolver:
