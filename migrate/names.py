@@ -202,9 +202,12 @@ class Names:
                 counts[stmt.target.id] = counts.get(stmt.target.id, 0) + 1
         self._bound = counts
         # An alias is followed only where the name is bound once: `Dense = nn.Dense`.
-        for name, count in counts.items():
-            if count > 1:
-                self._aliases.pop(name, None)
+        again = {name for name, count in counts.items() if count > 1} | self.imports.keys()
+        again.update(name for node in self._flat.by_kind.get(ast.Global, ()) for name in node.names)  # type: ignore[attr-defined]
+        for statement in _module_level(tree.body):
+            again.update(name for target in _other_targets(statement) for name in _bound_names(target))
+        for name in again & self._aliases.keys():
+            del self._aliases[name]
 
     # scopes ----------------------------------------------------------------------------------------------------
     def scope_of(self, node: ast.AST) -> ast.AST | None:
@@ -470,6 +473,15 @@ def _module_level(body: list[ast.stmt]) -> Iterator[ast.stmt]:
                 yield from _module_level(getattr(stmt, field, []))
         for handler in getattr(stmt, "handlers", []):
             yield from _module_level(handler.body)
+
+
+def _other_targets(statement: ast.stmt) -> list[ast.expr]:
+    """What a statement binds that gives no value which could be followed: a loop, `with`, `+=`, `del`."""
+    if isinstance(statement, ast.For | ast.AugAssign):
+        return [statement.target]
+    if isinstance(statement, ast.With):
+        return [item.optional_vars for item in statement.items if item.optional_vars is not None]
+    return statement.targets if isinstance(statement, ast.Delete) else []
 
 
 def _bound_names(target: ast.AST) -> Iterator[str]:

@@ -8,6 +8,7 @@ from typing import Any
 
 from ...catalog import layers, shape_table
 from ...names import value_given
+from ...source import SourceFile
 from ...trees import said
 from ..lifted.higher_order import DERIVATIVES, TRANSPARENT, refuse_making
 from ..lifted.lifting import LIFTED, OTHER_LIFTED, decorator_lift, lift_method, run_method
@@ -41,7 +42,7 @@ from ..values.sites import (
     Unmigratable,
 )
 from ..values.values import Const, Global, Int, Tup, Unknown, Value
-from . import aliases, default_values, helpers, plain_objects
+from . import aliases, default_values, helpers, module_names, plain_objects
 
 
 def global_value(run: Any, qualname: str, node: ast.expr, env: Any) -> Abs | None:
@@ -77,23 +78,36 @@ def global_value(run: Any, qualname: str, node: ast.expr, env: Any) -> Abs | Non
         return Abs(Global(qualname), static=True)
     source, statement = found
     if isinstance(statement, ast.FunctionDef):
+        if not module_names.is_one_function(run, source, statement, node):
+            return None
         return Abs(Function(statement, Env({}, source), source), static=True)
     value = value_given(statement, name)
     if isinstance(value, ast.Lambda) and isinstance(value.body, ast.Lambda):  # which gives an initializer
         return Abs(Function(value, Env({}, source), source), static=True)
-    if isinstance(statement, ast.Assign | ast.AnnAssign) and isinstance(value, ast.expr) and _is_simple(value):
-        if value in run.looked_up:
-            return None  # `x = f(x)`: what it was before is not known
-        run.looked_up.add(value)
-        try:
-            constant = run.constant(value, source)
-        finally:
-            run.looked_up.discard(value)
-        if isinstance(constant.value, Int | Const | Factory | Tup | PartialLift | Transformed) or _may_make(constant.value):
-            return Abs(constant.value, static=True)
-        factories = isinstance(constant.value, Table) and any(isinstance(v, Factory) for v in constant.value.items.values())
-        if factories and mutation.is_fixed(run.project, qualname):
-            return Abs(constant.value, static=True)
+    if not isinstance(statement, ast.Assign | ast.AnnAssign):
+        return None
+    if mutation.is_fixed(run.project, qualname):
+        return _constant(run, value, source)
+    given = [_constant(run, other, source) for other in module_names.values(source, name)]
+    makers = any(one is not None and not isinstance(one.value, Int | Const | Tup | Table) for one in given)
+    if makers or module_names.makes_modules(run, source.names.imports.get(name, "")):
+        raise module_names.depends(name, node)  # a dict of makers was not followed before: it is changed
+    return None
+
+
+def _constant(run: Any, value: ast.expr | None, source: SourceFile) -> Abs | None:
+    """What an expression at module level is, where that is of use."""
+    if value is None or not _is_simple(value) or value in run.looked_up:  # `x = f(x)`: what it was before is not known
+        return None
+    run.looked_up.add(value)
+    try:
+        constant = run.constant(value, source).value
+    finally:
+        run.looked_up.discard(value)
+    if isinstance(constant, Int | Const | Factory | Tup | PartialLift | Transformed) or _may_make(constant):
+        return Abs(constant, static=True)
+    if isinstance(constant, Table) and any(isinstance(v, Factory) for v in constant.items.values()):
+        return Abs(constant, static=True)
     return None
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import dataclasses
 import functools
+import weakref
 from collections.abc import Mapping, Set
 from typing import Any
 
@@ -53,19 +54,32 @@ def changes(statement: ast.stmt, env: Any) -> bool:
     return bool(stored & changed_anywhere(env.method.node))
 
 
+_fixed: weakref.WeakKeyDictionary[object, dict[str, bool]] = weakref.WeakKeyDictionary()  # projects
+
+
 def is_fixed(project: Any, qualname: str) -> bool:
-    """Is a dict of a file what it was made as, whatever code ran: bound once, and nowhere changed in place?"""
+    """Is a value of a file what it was made as, whatever code ran: bound once, and nowhere changed in place?"""
+    known = _fixed.setdefault(project, {})
+    if qualname not in known:
+        known[qualname] = _stays(project, qualname)
+    return known[qualname]
+
+
+def _stays(project: Any, qualname: str) -> bool:
     module, _, name = qualname.rpartition(".")
     own = project.files[module]
-    if sum(own.names.bound_by(node) is None for node in own.names.binders(name)) != 1:
+    bound = sum(own.names.bound_by(node) is None for node in own.names.binders(name))
+    if bound != 1 or name in own.names.imports:
         return False  # which of several it is depends on what ran
     for source in project.files.values():
         if name not in source.words:
             continue
         for node in (n for kind in (ast.Subscript, ast.Attribute) for n in source.by_kind.get(kind, ())):
             stored = not isinstance(node.ctx, ast.Load)
-            changed = node.value if stored or (isinstance(node, ast.Attribute) and node.attr in CHANGING) else None
-            if isinstance(changed, ast.Name | ast.Attribute) and project.qualname(source, changed) == qualname:
+            changed = [node.value] if stored or (isinstance(node, ast.Attribute) and node.attr in CHANGING) else []
+            changed += [node] if stored and getattr(node, "attr", "") == name else []  # `sizes.WIDTH = 8`
+            named = (one for one in changed if isinstance(one, ast.Name | ast.Attribute))
+            if any(project.qualname(source, one) == qualname for one in named):
                 return False
     return True
 

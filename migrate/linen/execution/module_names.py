@@ -1,0 +1,59 @@
+"""Names of a file that several of its statements bind: `if BIG: Norm = nn.BatchNorm`, `else: Norm = nn.LayerNorm`.
+
+What such a name means depends on the code that ran. Sizes of that name are said by the name; what makes modules is not
+followed, as one class would be written for all that it may be.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import Any
+
+from ...catalog import layers
+from ...names import value_given
+from ...source import SourceFile
+from ...trees import of_kind
+from ..values.sites import Unmigratable
+
+
+def values(source: SourceFile, name: str) -> Iterator[ast.expr | None]:
+    """The values that the file's own statements give to one of its names, in their order."""
+    return (value_given(statement, name) for statement in _binding(source, name))
+
+
+def is_one_function(run: Any, source: SourceFile, function: ast.FunctionDef, node: ast.AST) -> bool:
+    """Is a name always this function? Of several in a row, as types are overloaded, it is the last one.
+
+    Raises Unmigratable where it may be others, too, and one of them makes modules.
+    """
+    binding = _binding(source, function.name)
+    if len(binding) == 1 or all(isinstance(source.parents[statement], ast.Module) for statement in binding):
+        return True
+    calls = (call for f in binding if isinstance(f, ast.FunctionDef) for call in of_kind(f, ast.Call))
+    called = (run.project.qualname(source, call.func) or "" for call in calls)
+    if any(makes_modules(run, name) for name in called):
+        raise depends(function.name, node)
+    return False
+
+
+def makes_modules(run: Any, name: str) -> bool:
+    """Is it, by its dotted name, a layer of Linen or a class of modules of the project?"""
+    name = run.project.canonical(name)
+    return name in run.project.linen_classes or (name.startswith("flax.linen.") and layers.lookup(name) is not None)
+
+
+def depends(name: str, node: ast.AST) -> Unmigratable:
+    """The stop for a name of which only running the file tells what it makes."""
+    reason = f"`{name}` is given what makes modules, and more than that: which it is depends on the code that ran"
+    return Unmigratable("NNX138", reason, node)
+
+
+def _binding(source: SourceFile, name: str) -> list[ast.stmt]:
+    names = source.names
+    bound = [node for node in names.binders(name) if names.bound_by(node) is None]
+    statements = {node if isinstance(node, ast.stmt) else source.statement_of(node) for node in bound}
+    return sorted(statements, key=lambda statement: statement.lineno)
+
+
+__all__ = ["depends", "is_one_function", "makes_modules", "values"]
