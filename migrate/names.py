@@ -203,7 +203,8 @@ class Names:
         self._bound = counts
         # An alias is followed only where the name is bound once: `Dense = nn.Dense`.
         again = {name for name, count in counts.items() if count > 1} | self.imports.keys()
-        again.update(name for node in self._flat.by_kind.get(ast.Global, ()) for name in node.names)  # type: ignore[attr-defined]
+        for scope, names in self._globals.items():
+            again |= names.intersection(_bound_names(scope if scope is not None else tree))
         for statement in _module_level(tree.body):
             again.update(name for target in _other_targets(statement) for name in _bound_names(target))
         for name in again & self._aliases.keys():
