@@ -78,13 +78,13 @@ def value_given(statement: ast.stmt, name: str) -> ast.expr | None:
     """What a statement at module level gives `name`: of `WIDTH, DEPTH = 4, 2` one item; None where the text does not say."""
     value = getattr(statement, "value", None)
     targets = statement.targets if isinstance(statement, ast.Assign) else []
-    target = next((target for target in targets if name in _bound_names(target)), None)
+    target = next((target for target in targets if name in bound_names(target)), None)
     while isinstance(target, ast.Tuple | ast.List):
         items = value.elts if isinstance(value, ast.Tuple | ast.List) else []
         if len(items) != len(target.elts) or any(isinstance(part, ast.Starred) for part in [*items, *target.elts]):
             return None
         pairs = zip(target.elts, items)
-        target, value = next(((t, v) for t, v in pairs if name in _bound_names(t)), (None, None))
+        target, value = next(((t, v) for t, v in pairs if name in bound_names(t)), (None, None))
     return value
 
 
@@ -148,7 +148,7 @@ class Names:
                     found.update({alias.name: "" for alias in stmt.names if not alias.asname and "." in alias.name})
             elif isinstance(stmt, ast.If):
                 other = self._bound_by_imports(stmt.orelse)
-                either = other if _is_type_checking(stmt.test) else self._bound_by_imports(stmt.body)
+                either = other if is_type_checking(stmt.test) else self._bound_by_imports(stmt.body)
                 found.update({local: dotted for local, dotted in either.items() if local in other})
             elif isinstance(stmt, ast.Try | ast.With):
                 for field in ("body", "orelse", "finalbody"):
@@ -185,13 +185,13 @@ class Names:
 
     def _collect_definitions(self, tree: ast.Module) -> None:
         counts: dict[str, int] = {}
-        for stmt in _module_level(tree.body):
+        for stmt in module_level(tree.body):
             if isinstance(stmt, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
                 self.definitions[stmt.name] = stmt
                 counts[stmt.name] = counts.get(stmt.name, 0) + 1
             elif isinstance(stmt, ast.Assign):
                 for target in stmt.targets:
-                    for name in _bound_names(target):
+                    for name in bound_names(target):
                         counts[name] = counts.get(name, 0) + 1
                         self.definitions[name] = stmt
                 if len(stmt.targets) == 1 and isinstance(stmt.targets[0], ast.Name):
@@ -204,9 +204,9 @@ class Names:
         # An alias is followed only where the name is bound once: `Dense = nn.Dense`.
         again = {name for name, count in counts.items() if count > 1} | self.imports.keys()
         for scope, names in self._globals.items():
-            again |= names.intersection(_bound_names(scope if scope is not None else tree))
-        for statement in _module_level(tree.body):
-            again.update(name for target in _other_targets(statement) for name in _bound_names(target))
+            again |= names.intersection(bound_names(scope if scope is not None else tree))
+        for statement in module_level(tree.body):
+            again.update(name for target in other_targets(statement) for name in bound_names(target))
         for name in again & self._aliases.keys():
             del self._aliases[name]
 
@@ -443,7 +443,7 @@ class Names:
         return ".".join([*([self.module] if self.module else []), *reversed(parts)])
 
 
-def _is_type_checking(test: ast.expr) -> bool:
+def is_type_checking(test: ast.expr) -> bool:
     return (isinstance(test, ast.Name) and test.id == "TYPE_CHECKING") or (
         isinstance(test, ast.Attribute) and test.attr == "TYPE_CHECKING"
     )
@@ -465,18 +465,18 @@ def _evaluated_outside(scope: ast.AST, child: ast.AST, below: ast.AST | None, no
     return child in scope.decorator_list or child is scope.returns  # type: ignore[attr-defined]
 
 
-def _module_level(body: list[ast.stmt]) -> Iterator[ast.stmt]:
+def module_level(body: list[ast.stmt]) -> Iterator[ast.stmt]:
     """Statements that run at import: also those inside module-level if, try, with, for and while."""
     for stmt in body:
         yield stmt
         for field in ("body", "orelse", "finalbody"):
             if isinstance(stmt, ast.If | ast.Try | ast.With | ast.For | ast.While):
-                yield from _module_level(getattr(stmt, field, []))
+                yield from module_level(getattr(stmt, field, []))
         for handler in getattr(stmt, "handlers", []):
-            yield from _module_level(handler.body)
+            yield from module_level(handler.body)
 
 
-def _other_targets(statement: ast.stmt) -> list[ast.expr]:
+def other_targets(statement: ast.stmt) -> list[ast.expr]:
     """What a statement binds that gives no value which could be followed: a loop, `with`, `+=`, `del`."""
     if isinstance(statement, ast.For | ast.AugAssign):
         return [statement.target]
@@ -485,7 +485,7 @@ def _other_targets(statement: ast.stmt) -> list[ast.expr]:
     return statement.targets if isinstance(statement, ast.Delete) else []
 
 
-def _bound_names(target: ast.AST) -> Iterator[str]:
+def bound_names(target: ast.AST) -> Iterator[str]:
     for node in subtree(target):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store | ast.Del):
             yield node.id

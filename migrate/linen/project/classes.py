@@ -8,6 +8,7 @@ import functools
 import re
 from collections.abc import Iterator, Sequence
 
+from ...names import bound_names, value_given
 from ...source import SourceFile
 from ...trees import of_kind, said, subtree
 from . import own_name
@@ -374,8 +375,9 @@ def _class_attributes(info: ClassInfo) -> dict[str, ast.expr]:
     for stmt in info.node.body:
         if isinstance(stmt, ast.Assign):
             for target in stmt.targets:
-                if isinstance(target, ast.Name):
-                    found[target.id] = stmt.value
+                for name in bound_names(target):
+                    if (value := value_given(stmt, name)) is not None:
+                        found[name] = value
         elif isinstance(stmt, ast.AnnAssign) and isinstance(stmt.target, ast.Name) and stmt.value is not None:
             if _is_classvar(stmt.annotation):
                 found[stmt.target.id] = stmt.value

@@ -31,6 +31,7 @@ from ..text.text_parts import short
 from . import (
     abstract_methods,
     called_by_name,
+    class_bodies,
     code_as_text,
     default_modules,
     late_closures,
@@ -241,6 +242,7 @@ def refuse(text: ClassText) -> None:
                 _refuse_layer(text, base)
                 continue
             raise Unmigratable("NNX160", f"it inherits from {base}", text.model.node)
+    class_bodies.refuse(text)
     default_modules.refuse(text)
     late_closures.refuse(text)
     made_boxes.refuse(text)
