@@ -323,8 +323,8 @@ RULES = (
         "local-class",
         "the class is defined inside another class, inside a function that hands it on or whose variables it cannot read, "
         "or under a name that is bound more than once, unless it is the last of several classes and nothing sees the "
-        "others, or only the code that ran tells what it has: methods and fields under conditions of its body, attributes that are "
-        "changed there or from outside (`Net.__call__ = fast`)",
+        "others, or only the code that ran tells what it has: methods and fields under conditions of its body, attributes "
+        "that are changed there or from outside (`Net.__call__ = fast`)",
         "A class of a function is made anew at each call of it. Where that only constructs it, and what it reads of the "
         "function has got its value before the class and makes no modules, the class becomes native where it stands.",
         UNFOLLOWED,
