@@ -131,7 +131,10 @@ class Names:
     def _collect_imports(self, nodes: Iterable[ast.AST]) -> None:
         for node in nodes:
             if isinstance(node, ast.Import | ast.ImportFrom):
-                self.imports.update(self.bindings(node))
+                bound = dict(self.bindings(node))
+                if isinstance(self._flat.parents.get(node), ast.ExceptHandler):  # in place of a Flax that there was not
+                    bound = {local: dotted for local, dotted in bound.items() if not self._is_of_flax(local)}
+                self.imports.update(bound)
                 if isinstance(node, ast.ImportFrom) and node.names[0].name == "*":
                     self.star_imports.append(self._known(self._from_base(node)))
 
@@ -186,6 +189,8 @@ class Names:
     def _collect_definitions(self, tree: ast.Module) -> None:
         counts: dict[str, int] = {}
         for stmt in module_level(tree.body):
+            if self._stands_in(stmt):
+                continue
             if isinstance(stmt, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
                 self.definitions[stmt.name] = stmt
                 counts[stmt.name] = counts.get(stmt.name, 0) + 1
@@ -209,6 +214,23 @@ class Names:
             again.update(name for target in other_targets(statement) for name in bound_names(target))
         for name in again & self._aliases.keys():
             del self._aliases[name]
+
+    def _is_of_flax(self, name: str) -> bool:
+        return self.imports.get(name, "").partition(".")[0] == "flax"
+
+    def _stands_in(self, stmt: ast.stmt) -> bool:
+        """Does a statement only bind a name where its import failed, or was not wanted: `except ImportError: nn = None`?"""
+        if isinstance(stmt, ast.ClassDef | ast.FunctionDef):
+            names = {stmt.name}
+        elif isinstance(stmt, ast.Assign) and all(isinstance(target, ast.Name) for target in stmt.targets):
+            names = {target.id for target in stmt.targets if isinstance(target, ast.Name)}
+        else:
+            return False
+        if not names <= self.imports.keys() or isinstance(self._flat.parents.get(stmt), ast.Module):
+            return False
+        if isinstance(stmt, ast.Assign) and isinstance(stmt.value, ast.Constant) and stmt.value.value is None:
+            return True
+        return isinstance(self._flat.parents.get(stmt), ast.ExceptHandler) and all(map(self._is_of_flax, names))
 
     # scopes ----------------------------------------------------------------------------------------------------
     def scope_of(self, node: ast.AST) -> ast.AST | None:

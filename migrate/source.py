@@ -278,6 +278,13 @@ class SourceFile:
             inner = parent
         return False
 
+    def binding(self, name: str) -> list[ast.stmt]:
+        """The statements at module level that bind a name of the file, in their order; imports left out."""
+        names = self.names
+        bound = [node for node in names.binders(name) if names.bound_by(node) is None]
+        statements = {node if isinstance(node, ast.stmt) else self.statement_of(node) for node in bound}
+        return sorted(statements, key=lambda statement: statement.lineno)
+
     def statement_of(self, node: ast.AST) -> ast.stmt:
         """The innermost statement around an expression."""
         return next(parent for parent in self.ancestors(node) if isinstance(parent, ast.stmt))

@@ -88,16 +88,18 @@ def global_value(run: Any, qualname: str, node: ast.expr, env: Any) -> Abs | Non
         return None
     if mutation.is_fixed(run.project, qualname):
         return _constant(run, value, source)
-    given = [_constant(run, other, source) for other in module_names.values(source, name)]
+    given = [_constant(run, other, source, ast.Name) for other in module_names.values(source, name)]
     makers = any(one is not None and not isinstance(one.value, Int | Const | Tup | Table) for one in given)
     if makers or module_names.makes_modules(run, source.names.imports.get(name, "")):
         raise module_names.depends(name, node)  # a dict of makers was not followed before: it is changed
     return None
 
 
-def _constant(run: Any, value: ast.expr | None, source: SourceFile) -> Abs | None:
-    """What an expression at module level is, where that is of use."""
-    if value is None or not _is_simple(value) or value in run.looked_up:  # `x = f(x)`: what it was before is not known
+def _constant(run: Any, value: ast.expr | None, source: SourceFile, *kinds: type[ast.expr]) -> Abs | None:
+    """What an expression at module level is, where that is of use; `kinds`: of expressions that are followed, too."""
+    if value is None or value in run.looked_up:  # `x = f(x)`: what it was before is not known
+        return None
+    if not _is_simple(value) and not isinstance(value, kinds):
         return None
     run.looked_up.add(value)
     try:

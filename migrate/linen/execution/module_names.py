@@ -19,7 +19,7 @@ from ..values.sites import Unmigratable
 
 def values(source: SourceFile, name: str) -> Iterator[ast.expr | None]:
     """The values that the file's own statements give to one of its names, in their order."""
-    return (value_given(statement, name) for statement in _binding(source, name))
+    return (value_given(statement, name) for statement in source.binding(name))
 
 
 def is_one_function(run: Any, source: SourceFile, function: ast.FunctionDef, node: ast.AST) -> bool:
@@ -27,7 +27,7 @@ def is_one_function(run: Any, source: SourceFile, function: ast.FunctionDef, nod
 
     Raises Unmigratable where it may be others, too, and one of them makes modules.
     """
-    binding = _binding(source, function.name)
+    binding = source.binding(function.name)
     if len(binding) == 1 or all(isinstance(source.parents[statement], ast.Module) for statement in binding):
         return True
     calls = (call for f in binding if isinstance(f, ast.FunctionDef) for call in of_kind(f, ast.Call))
@@ -47,13 +47,6 @@ def depends(name: str, node: ast.AST) -> Unmigratable:
     """The stop for a name of which only running the file tells what it makes."""
     reason = f"`{name}` is given what makes modules, and more than that: which it is depends on the code that ran"
     return Unmigratable("NNX138", reason, node)
-
-
-def _binding(source: SourceFile, name: str) -> list[ast.stmt]:
-    names = source.names
-    bound = [node for node in names.binders(name) if names.bound_by(node) is None]
-    statements = {node if isinstance(node, ast.stmt) else source.statement_of(node) for node in bound}
-    return sorted(statements, key=lambda statement: statement.lineno)
 
 
 __all__ = ["depends", "is_one_function", "makes_modules", "values"]

@@ -321,12 +321,15 @@ class Project:
 
     def _find_classes(self) -> dict[str, ClassInfo]:
         candidates: dict[str, ClassInfo] = {}
+        others: list[ClassInfo] = []  # `if HAVE_FLAX: class Net(nn.Module)`, `else: class Net`
         for source, node in self._plausible_classes():
             bases = tuple(self.qualname(source, base) or "" for base in node.bases)
             qualname = source.names.nested_name(node)
             above = candidates.get(qualname)
             if above is not None and any(not base or base in candidates for base in bases):
                 bases += above.bases  # `class Block(Block)`, of the one above it, which has no name any more
+            elif above is not None:
+                others.append(above)
             candidates[qualname] = ClassInfo(qualname, node, source, bases)
         linen = {"flax.linen.Module"}
         while True:
@@ -340,6 +343,10 @@ class Project:
             if not found:
                 break
             linen |= found
+        for info in others:
+            if info.qualname not in linen and any(self._is_linen(base, linen) for base in info.bases):
+                candidates[info.qualname] = info
+                linen.add(info.qualname)
         return {name: info for name, info in candidates.items() if name in linen}
 
     @functools.cached_property

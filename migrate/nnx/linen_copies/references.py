@@ -44,7 +44,11 @@ class References:
         """What the definition `key` refers to."""
         if key not in self._known:
             found = self.project.definition(key)
-            self._known[key] = tuple(self.within(*found)) if found is not None else ()
+            statements: list[ast.stmt] = []
+            if found is not None:  # `if BIG: Part = Wide`, `else: Part = Narrow` refers to both
+                one = isinstance(found[1], ast.ClassDef) or found[1] not in found[0].binding(key.rpartition(".")[2])
+                statements = [found[1]] if one else found[0].binding(key.rpartition(".")[2])
+            self._known[key] = tuple(r for s in statements if found is not None for r in self.within(found[0], s))
         return self._known[key]
 
     def within(self, source: SourceFile, root: ast.AST) -> Iterator[Reference]:

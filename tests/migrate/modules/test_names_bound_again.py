@@ -124,3 +124,89 @@ def test_what_makes_modules_is_not_guessed(made: str) -> None:
     (plan,) = migrate_project([SourceFile.parse(Path("normed.py"), "normed", text)]).classes
     assert (plan.outcome, plan.code) == ("bridged", "NNX138")
     assert f"`{made.partition('(')[0]}` is given what makes modules" in plan.reason
+
+
+OPTIONAL = """try:
+    from flax import linen as nn
+    from flax.linen import RMSNorm
+    from flax.training import train_state
+except ImportError:
+    nn = None
+    train_state = None
+
+    class RMSNorm:
+        pass
+
+
+try:
+    import flax.linen as layers
+except ImportError:
+    from flax import nn as layers
+
+
+class Net(nn.Module):
+    @nn.compact
+    def __call__(self, x):
+        return layers.Dense(3)(RMSNorm()(x))
+"""
+EITHER = """from flax import linen as nn
+
+BIG = False
+if nn is not None:
+
+    class Net(nn.Module):
+        @nn.compact
+        def __call__(self, x):
+            return nn.Dense(3)(x)
+
+else:
+
+    class Net:
+        pass
+"""
+KINDS = """from flax import linen as nn
+
+
+class Wide(nn.Module):
+    @nn.compact
+    def __call__(self, x):
+        return nn.Dense(7)(x)
+
+
+class Narrow(nn.Module):
+    @nn.compact
+    def __call__(self, x):
+        return nn.Dense(2)(x)
+
+
+BIG = True
+if BIG:
+    Part = Wide
+else:
+    Part = Narrow
+
+
+class Net(nn.Module):
+    @nn.compact
+    def __call__(self, x):
+        return nn.Dense(3)(Part()(x))
+"""
+
+
+def test_what_stands_in_for_flax_where_it_is_missing() -> None:
+    before, after = both_sides("optional_flax", OPTIONAL)
+    x = jax.random.normal(jax.random.key(0), (2, 4))
+    variables = before.Net().init(jax.random.key(1), x)
+    assert compat.check_equivalence(before.Net(), variables, after.Net(in_features=4, rngs=nnx.Rngs(0)), x)
+
+
+def test_a_class_of_one_branch_is_reported() -> None:
+    (plan,) = migrate_project([SourceFile.parse(Path("m.py"), "m", EITHER)]).classes
+    assert (plan.qualname, plan.outcome, plan.code) == ("m.Net", "bridged", "NNX175")
+
+
+def test_all_kinds_of_a_name_stay_with_the_class_that_uses_it() -> None:
+    result = migrate_project([SourceFile.parse(Path("m.py"), "m", KINDS)])
+    codes = {plan.qualname: plan.code for plan in result.classes}
+    assert codes == {"m.Net": "NNX138", "m.Wide": "NNX177", "m.Narrow": "NNX177"}
+    assert "class Wide(nn.Module)" in (result.files[0].after or "")
