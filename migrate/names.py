@@ -110,7 +110,10 @@ class Names:
         self._tree = tree
         self._package = module if is_package else module.rpartition(".")[0]
         self._resolve = resolve
-        self.imports: dict[str, str] = {}  # local name → dotted name, of every import anywhere in the file
+        # Local name → dotted name, of every import anywhere in the file; where there are several, that of the file's own.
+        self.imports: dict[str, str] = {}
+        self.file_imports: frozenset[str]  # the names that are imported at module level, or in its branches
+        self._imports_inside: dict[str, dict[ast.AST, str]] = {}  # name → function or class → what it imports
         self.module_imports: dict[str, str]  # those that are bound at module level when the code runs
         self.imported_modules: set[str]  # `a.b.c` of `import a.b.c` at module level
         self.star_imports: list[str] = []
@@ -129,14 +132,39 @@ class Names:
         self._collect_definitions(tree)
 
     def _collect_imports(self, nodes: Iterable[ast.AST]) -> None:
+        inside: list[tuple[ast.AST, str, str]] = []  # what functions and classes import, with the scope
         for node in nodes:
             if isinstance(node, ast.Import | ast.ImportFrom):
                 bound = dict(self.bindings(node))
-                if isinstance(self._flat.parents.get(node), ast.ExceptHandler):  # in place of a Flax that there was not
+                scope = self.scope_of(node)
+                if scope is not None:
+                    inside += [(scope, local, dotted) for local, dotted in bound.items()]
+                    bound = {}
+                elif isinstance(self._flat.parents.get(node), ast.ExceptHandler):  # in place of a Flax that there was not
                     bound = {local: dotted for local, dotted in bound.items() if not self._is_of_flax(local)}
                 self.imports.update(bound)
                 if isinstance(node, ast.ImportFrom) and node.names[0].name == "*":
                     self.star_imports.append(self._known(self._from_base(node)))
+        self.file_imports = frozenset(self.imports)
+        for _, local, dotted in inside:
+            if local not in self.file_imports:
+                self.imports[local] = dotted
+        for scope, local, dotted in inside:
+            self._imports_inside.setdefault(local, {})[scope] = dotted
+
+    def imported(self, node: ast.Name) -> str | None:
+        """The dotted name that a name was imported as where it stands; None where it was not."""
+        return self._imported_inside(node) or self.imports.get(node.id)
+
+    def _imported_inside(self, node: ast.Name) -> str | None:
+        """What a function or class around a name imports it as."""
+        inside = self._imports_inside.get(node.id)
+        scope = self.scope_of(node) if inside is not None else None
+        while scope is not None and inside is not None:
+            if scope in inside:
+                return inside[scope]
+            scope = self.scope_of(scope)
+        return None
 
     def _bound_by_imports(self, body: list[ast.stmt]) -> dict[str, str]:
         """What is bound whenever the code runs: not what one branch alone imports (`if __name__ == "__main__":`).
@@ -207,7 +235,7 @@ class Names:
                 counts[stmt.target.id] = counts.get(stmt.target.id, 0) + 1
         self._bound = counts
         # An alias is followed only where the name is bound once: `Dense = nn.Dense`.
-        again = {name for name, count in counts.items() if count > 1} | self.imports.keys()
+        again = {name for name, count in counts.items() if count > 1} | self.file_imports
         for scope, names in self._globals.items():
             again |= names.intersection(bound_names(scope if scope is not None else tree))
         for statement in module_level(tree.body):
@@ -226,7 +254,7 @@ class Names:
             names = {target.id for target in stmt.targets if isinstance(target, ast.Name)}
         else:
             return False
-        if not names <= self.imports.keys() or isinstance(self._flat.parents.get(stmt), ast.Module):
+        if not names <= self.file_imports or isinstance(self._flat.parents.get(stmt), ast.Module):
             return False
         if isinstance(stmt, ast.Assign) and isinstance(stmt.value, ast.Constant) and stmt.value.value is None:
             return True
@@ -390,6 +418,8 @@ class Names:
             return starred
         if self.is_hidden(node.id, node):
             return self._local_class(node)
+        if node.id in self._imports_inside and (imported := self._imported_inside(node)) is not None:
+            return imported
         if self._is_taken_over(node):
             return self.module_imports.get(node.id) if self._bound[node.id] == 1 else None
         if node.id in self._aliases and depth < 8:

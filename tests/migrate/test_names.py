@@ -186,3 +186,30 @@ def test_a_class_body_reads_what_stands_around_before_it_binds_the_name() -> Non
     found = [n for n in ast.walk(tree) if isinstance(n, ast.Name) and n.id == "x" and isinstance(n.ctx, ast.Load)]
     inside = {n.lineno for n in found if isinstance(names.binding_scope("x", n), ast.ClassDef)}
     assert inside == {5, 6, 7} and {n.lineno for n in found} == {3, 4, 5, 6, 7}
+
+
+@pytest.mark.parametrize(
+    "text, found",
+    [
+        # what a function imports is that function's alone
+        ("from mine import f\ndef g():\n    from jax import f\n    f\nf", ["jax.f", "mine.f"]),
+        ("f = 1\ndef g():\n    from jax import f\n    def h():\n        return f\nf", ["jax.f", "pkg.mod.f"]),
+        ("from mine import f\nclass A:\n    from jax import f\n    x = f\nf", ["jax.f", "mine.f"]),
+        ("def g():\n    from jax import f\n    return f\ndef h(f):\n    return f", ["jax.f", None]),
+        # of a package that is there, what stands in for it is not meant
+        ("try:\n    from flax import f\nexcept ImportError:\n    f = None\nf", ["flax.f"]),
+        ("try:\n    from flax import f\nexcept ImportError:\n    from old import f\nf", ["flax.f"]),
+        ("try:\n    from other import f\nexcept ImportError:\n    f = None\nf", ["other.f"]),
+        ("if x:\n    import flax as f\nelse:\n    f = None\nf", ["flax"]),
+        # no alias is followed that is bound again
+        ("f = nn.g\nif x:\n    from mine import f\nf", ["pkg.mod.f"]),
+        ("import flax as f\nif x:\n    f = nn.g\nf", ["pkg.mod.f"]),
+        ("f = nn.g\nfor f in x: pass\nf", ["pkg.mod.f"]),
+        ("f = nn.g\nf += 1\nf", ["pkg.mod.f"]),
+        ("f = nn.g\nwith x as f: pass\nf", ["pkg.mod.f"]),
+        ("f = nn.g\ndef h():\n    global f\n    f = x\nf", ["pkg.mod.f"]),
+        ("f = nn.g\ndef h():\n    global f\n    return 1\nf", ["flax.linen.g"]),
+    ],
+)
+def test_what_else_binds_a_name(text: str, found: list[str | None]) -> None:
+    assert meanings(f"import flax.linen as nn\n{text}\n", "f") == found

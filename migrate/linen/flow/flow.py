@@ -192,7 +192,7 @@ class Flow:
             return source.module, node.owner, node.id
         scope = source.names.binding_scope(node.id, node)
         if scope is None:
-            target = source.names.imports.get(node.id)
+            target = source.names.imported(node)
             if target and node.id not in source.names.definitions:
                 target = self.project.canonical(target)
                 module, _, name = target.rpartition(".")

@@ -69,7 +69,7 @@ def _stays(project: Any, qualname: str) -> bool:
     module, _, name = qualname.rpartition(".")
     own = project.files[module]
     bound = sum(own.names.bound_by(node) is None for node in own.names.binders(name))
-    if bound != 1 or name in own.names.imports:
+    if bound != 1 or name in own.names.file_imports:
         return False  # which of several it is depends on what ran
     for source in project.files.values():
         if name not in source.words:

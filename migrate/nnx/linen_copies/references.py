@@ -67,7 +67,7 @@ class References:
         if root.id in names.definitions:
             dotted = star
         elif root.id in names.imports:
-            dotted = names.imports[root.id]
+            dotted = names.imported(root) or root.id
         elif star in project.aliases:
             dotted = star
         elif root.id in _BUILTINS:

@@ -210,3 +210,29 @@ def test_all_kinds_of_a_name_stay_with_the_class_that_uses_it() -> None:
     codes = {plan.qualname: plan.code for plan in result.classes}
     assert codes == {"m.Net": "NNX138", "m.Wide": "NNX177", "m.Narrow": "NNX177"}
     assert "class Wide(nn.Module)" in (result.files[0].after or "")
+
+
+INSIDE = """from flax import linen as nn
+from flax.linen import Dense, relu
+
+WIDTH = 3
+
+
+def widths(x):
+    from other_layers import Dense, WIDTH, relu
+
+    return relu(x), WIDTH, Dense
+
+
+class Net(nn.Module):
+    @nn.compact
+    def __call__(self, x):
+        return nn.Dense(2 * WIDTH)(relu(Dense(WIDTH)(x)))
+"""
+
+
+def test_what_a_function_imports_is_its_own() -> None:
+    before, after = both_sides("imports_inside", INSIDE)
+    x = jax.random.normal(jax.random.key(0), (2, 4))
+    variables = before.Net().init(jax.random.key(1), x)
+    assert compat.check_equivalence(before.Net(), variables, after.Net(in_features=4, rngs=nnx.Rngs(0)), x)

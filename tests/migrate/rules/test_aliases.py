@@ -75,3 +75,16 @@ def test_brackets_around_a_partitioned_initializer() -> None:
         "import flax.linen as nn\n\n\ndef f(x, names):\n    return nn.with_logical_partitioning((lambda: x), names)()\n"
     )
     assert "linen_parity.with_logical_partitioning(lambda: x, names)()" in got
+
+
+def test_names_that_one_function_imports_from_jax() -> None:
+    """The file's own `tree_map` and `pjit` are other functions: rewriting these would change what the program computes."""
+    got = migrate(
+        "from mylib import pjit, tree_map\n\n\n"
+        "def mine(f, x):\n    return pjit(tree_map(f, x), in_axis_resources=None)\n\n\n"
+        "def theirs(f, x):\n    from jax import tree_map\n    from jax.experimental.pjit import pjit\n"
+        "    return pjit(f, in_axis_resources=None)(tree_map(f, x))\n"
+    )
+    mine, theirs = got.split("def theirs")
+    assert "return pjit(tree_map(f, x), in_axis_resources=None)" in mine
+    assert "return jax.jit(f, in_shardings=None)(jax.tree.map(f, x))" in theirs
