@@ -113,6 +113,7 @@ class Names:
         # Local name → dotted name, of every import anywhere in the file; where there are several, that of the file's own.
         self.imports: dict[str, str] = {}
         self.file_imports: frozenset[str]  # the names that are imported at module level, or in its branches
+        self._either: set[str] = set()  # names that a condition imports from JAX or from elsewhere
         self._imports_inside: dict[str, dict[ast.AST, str]] = {}  # name → function or class → what it imports
         self.module_imports: dict[str, str]  # those that are bound at module level when the code runs
         self.imported_modules: set[str]  # `a.b.c` of `import a.b.c` at module level
@@ -125,13 +126,13 @@ class Names:
         self._binding: dict[str, frozenset[ast.AST]] = {}  # answers of `_scopes_that_bind`
         self._flat = flat if flat is not None else FlatTree(tree)
         imports = [*self._flat.by_kind.get(ast.Import, ()), *self._flat.by_kind.get(ast.ImportFrom, ())]
-        self._collect_imports(sorted(imports, key=lambda node: node.lineno))  # type: ignore[attr-defined]
+        self._collect_imports(tree, sorted(imports, key=lambda node: node.lineno))  # type: ignore[attr-defined]
         bound = self._bound_by_imports(tree.body)
         self.module_imports = {local: dotted for local, dotted in bound.items() if dotted}
         self.imported_modules = bound.keys() - self.module_imports.keys()
         self._collect_definitions(tree)
 
-    def _collect_imports(self, nodes: Iterable[ast.AST]) -> None:
+    def _collect_imports(self, tree: ast.Module, nodes: Iterable[ast.AST]) -> None:
         inside: list[tuple[ast.AST, str, str]] = []  # what functions and classes import, with the scope
         for node in nodes:
             if isinstance(node, ast.Import | ast.ImportFrom):
@@ -141,7 +142,10 @@ class Names:
                     inside += [(scope, local, dotted) for local, dotted in bound.items()]
                     bound = {}
                 elif isinstance(self._flat.parents.get(node), ast.ExceptHandler):  # in place of a Flax that there was not
-                    bound = {local: dotted for local, dotted in bound.items() if not self._is_of_flax(local)}
+                    bound = {local: dotted for local, dotted in bound.items() if not self._is_of_stack(local)}
+                if bound and node not in tree.body:
+                    known = {local: self.imports[local] for local in bound if local in self.imports}
+                    self._either.update(local for local, was in known.items() if _differ(was, bound[local]))
                 self.imports.update(bound)
                 if isinstance(node, ast.ImportFrom) and node.names[0].name == "*":
                     self.star_imports.append(self._known(self._from_base(node)))
@@ -243,8 +247,8 @@ class Names:
         for name in again & self._aliases.keys():
             del self._aliases[name]
 
-    def _is_of_flax(self, name: str) -> bool:
-        return self.imports.get(name, "").partition(".")[0] == "flax"
+    def _is_of_stack(self, name: str) -> bool:
+        return self.imports.get(name, "").partition(".")[0] in _STACK
 
     def _stands_in(self, stmt: ast.stmt) -> bool:
         """Does a statement only bind a name where its import failed, or was not wanted: `except ImportError: nn = None`?"""
@@ -258,7 +262,7 @@ class Names:
             return False
         if isinstance(stmt, ast.Assign) and isinstance(stmt.value, ast.Constant) and stmt.value.value is None:
             return True
-        return isinstance(self._flat.parents.get(stmt), ast.ExceptHandler) and all(map(self._is_of_flax, names))
+        return isinstance(self._flat.parents.get(stmt), ast.ExceptHandler) and all(map(self._is_of_stack, names))
 
     # scopes ----------------------------------------------------------------------------------------------------
     def scope_of(self, node: ast.AST) -> ast.AST | None:
@@ -428,9 +432,9 @@ class Names:
                 return target
         if node.id in self.definitions:
             return f"{self.module}.{node.id}" if self.module else node.id
-        if node.id in self.imports:
-            return self.imports[node.id]
-        return None
+        if node.id in self._either:
+            return f"{self.module}.{node.id}" if self.module else node.id
+        return self.imports.get(node.id)
 
     def _is_taken_over(self, node: ast.Name) -> bool:
         """`class TrainState(TrainState)`: the name still means what it meant before this class takes it."""
@@ -526,6 +530,14 @@ def module_level(body: list[ast.stmt]) -> Iterator[ast.stmt]:
                 yield from module_level(getattr(stmt, field, []))
         for handler in getattr(stmt, "handlers", []):
             yield from module_level(handler.body)
+
+
+_STACK = frozenset({"jax", "flax"})  # what a program that is migrated has
+
+
+def _differ(one: str, other: str) -> bool:
+    """Is one of two dotted names JAX's or Flax's, and the other not?"""
+    return (one.partition(".")[0] in _STACK) is not (other.partition(".")[0] in _STACK)
 
 
 def other_targets(statement: ast.stmt) -> list[ast.expr]:

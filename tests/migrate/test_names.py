@@ -201,6 +201,12 @@ def test_a_class_body_reads_what_stands_around_before_it_binds_the_name() -> Non
         ("try:\n    from flax import f\nexcept ImportError:\n    from old import f\nf", ["flax.f"]),
         ("try:\n    from other import f\nexcept ImportError:\n    f = None\nf", ["other.f"]),
         ("if x:\n    import flax as f\nelse:\n    f = None\nf", ["flax"]),
+        ("try:\n    from jax import f\nexcept ImportError:\n    def f(): ...\nf", ["jax.f"]),
+        # of JAX or of others: only the code that ran tells
+        ("try:\n    from mine import f\nexcept ImportError:\n    from jax import f\nf", ["pkg.mod.f"]),
+        ("if x:\n    from jax import f\nelse:\n    from mine import f\nf", ["pkg.mod.f"]),
+        ("from jax import f\nfrom mine import f\nf", ["mine.f"]),
+        ("if x:\n    from jax.a import f\nelse:\n    from jax.b import f\nf", ["jax.b.f"]),
         # no alias is followed that is bound again
         ("f = nn.g\nif x:\n    from mine import f\nf", ["pkg.mod.f"]),
         ("import flax as f\nif x:\n    f = nn.g\nf", ["pkg.mod.f"]),
