@@ -14,6 +14,7 @@ from ...linen.values.sites import Localized, LocalizedPart, Site, Unmigratable
 from ...source import SourceFile
 
 if TYPE_CHECKING:
+    from ...linen.project.index import Project
     from ..classes.class_text import ClassText
 
 _LIBRARIES = ("jax", "numpy", "math", "functools", "operator", "typing", "collections", "itertools", "einops")
@@ -124,7 +125,7 @@ def here(writer: ClassText, dotted: str) -> str | None:
     if module == writer.source.module and name in names.definitions:
         return name
     rest: list[str] = []
-    while dotted:
+    while dotted and not (rest and _is_hidden(project, dotted)):
         for local, target in names.module_imports.items():
             if local not in names.definitions and project.canonical(target) == dotted:
                 return ".".join([local, *rest])
@@ -134,6 +135,11 @@ def here(writer: ClassText, dotted: str) -> str | None:
         dotted, _, last = dotted.rpartition(".")
         rest.insert(0, last)
     return None
+
+
+def _is_hidden(project: Project, module: str) -> bool:
+    """Does a package have something else by the name of one of its modules: `from .block import block`?"""
+    return module in project.files and project.canonical(module) != module
 
 
 def _through(writer: ClassText, name: str) -> str | None:
