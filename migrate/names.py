@@ -113,6 +113,7 @@ class Names:
         # Local name → dotted name, of every import anywhere in the file; where there are several, that of the file's own.
         self.imports: dict[str, str] = {}
         self.file_imports: frozenset[str]  # the names that are imported at module level, or in its branches
+        self.alternatives: dict[str, set[str]] = {}  # name → what else conditions of the file import it as
         self._either: set[str] = set()  # names that a condition imports from JAX or from elsewhere
         self._imports_inside: dict[str, dict[ast.AST, str]] = {}  # name → function or class → what it imports
         self.module_imports: dict[str, str]  # those that are bound at module level when the code runs
@@ -146,6 +147,9 @@ class Names:
                 if bound and node not in tree.body:
                     known = {local: self.imports[local] for local in bound if local in self.imports}
                     self._either.update(local for local, was in known.items() if _differ(was, bound[local]))
+                    for local, was in known.items():
+                        if was != bound[local]:
+                            self.alternatives.setdefault(local, {was}).add(bound[local])
                 self.imports.update(bound)
                 if isinstance(node, ast.ImportFrom) and node.names[0].name == "*":
                     self.star_imports.append(self._known(self._from_base(node)))

@@ -47,6 +47,8 @@ from . import aliases, default_values, helpers, module_names, plain_objects
 
 def global_value(run: Any, qualname: str, node: ast.expr, env: Any) -> Abs | None:
     """What a global name means: a layer or class as a factory, a function, a constant."""
+    if not module_names.is_one_import(run, env.source, node):
+        return None
     text = said(node)
     variant = layer_class(run.analyser.classes, qualname)
     if variant is not None:

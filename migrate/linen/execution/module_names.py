@@ -30,11 +30,37 @@ def is_one_function(run: Any, source: SourceFile, function: ast.FunctionDef, nod
     binding = source.binding(function.name)
     if len(binding) == 1 or all(isinstance(source.parents[statement], ast.Module) for statement in binding):
         return True
-    calls = (call for f in binding if isinstance(f, ast.FunctionDef) for call in of_kind(f, ast.Call))
-    called = (run.project.qualname(source, call.func) or "" for call in calls)
-    if any(makes_modules(run, name) for name in called):
+    if any(_calls_makers(run, source, f) for f in binding if isinstance(f, ast.FunctionDef)):
         raise depends(function.name, node)
     return False
+
+
+def is_one_import(run: Any, source: SourceFile, node: ast.expr) -> bool:
+    """Is what a name was imported as always the same, as far as the project has it?
+
+    Raises Unmigratable where it may be several things, and one of them makes modules.
+    """
+    names = source.names
+    root = node
+    while isinstance(root, ast.Attribute):
+        root = root.value
+    if not isinstance(root, ast.Name) or root.id not in names.alternatives or names.is_hidden(root.id, root):
+        return True
+    if names.imported(root) != names.imports[root.id]:  # by a function of its own
+        return True
+    behind = ast.unparse(node).removeprefix(root.id)
+    meant = {run.project.canonical(f"{dotted}{behind}") for dotted in names.alternatives[root.id]}
+    found = [defined for name in meant if (defined := run.project.definition(name)) is not None]
+    if len(found) < 2:
+        return True
+    functions = [(home, f) for home, f in found if isinstance(f, ast.FunctionDef)]
+    if any(makes_modules(run, name) for name in meant) or any(_calls_makers(run, home, f) for home, f in functions):
+        raise depends(ast.unparse(node), node)
+    return False
+
+
+def _calls_makers(run: Any, source: SourceFile, function: ast.FunctionDef) -> bool:
+    return any(makes_modules(run, run.project.qualname(source, call.func) or "") for call in of_kind(function, ast.Call))
 
 
 def makes_modules(run: Any, name: str) -> bool:
@@ -49,4 +75,4 @@ def depends(name: str, node: ast.AST) -> Unmigratable:
     return Unmigratable("NNX138", reason, node)
 
 
-__all__ = ["depends", "is_one_function", "makes_modules", "values"]
+__all__ = ["depends", "is_one_function", "is_one_import", "makes_modules", "values"]

@@ -58,6 +58,10 @@ class References:
                 found = self._reference(source, node, when)
                 if found is not None:
                     yield found
+                    for dotted in sorted(source.names.alternatives.get(node.id, ())) if found.key else ():
+                        key = self.project.canonical(dotted)
+                        if key != found.key and self.project.definition(key) is not None:
+                            yield Reference(node, node, key, when)
 
     def _reference(self, source: SourceFile, root: ast.Name, when: When) -> Reference | None:
         names, project = source.names, self.project

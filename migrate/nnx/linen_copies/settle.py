@@ -98,7 +98,7 @@ def settle(
         if bridge:
             kitchen = Kitchen(classes, references, demand.copies.needed, demand.users, demand.uses())
             kitchen.cook()
-            failed = kitchen.failed
+            failed = {**kitchen.failed, **demand.by_condition()}
         else:
             failed = dict.fromkeys(demand.copies.needed, "--no-bridge")
         for key, why in failed.items():
@@ -162,7 +162,7 @@ class _Demand:
         self.edited = edited
         self.hopeless = hopeless
         self.holds = holds
-        self._asked: set[ast.AST] = set()
+        self._asked: set[tuple[ast.AST, str]] = set()
         self.references = references
         self.copies = Copies()
         self.users: dict[str, set[str]] = {}  # module → modules that import copies of its definitions as they are imported
@@ -193,8 +193,8 @@ class _Demand:
                     self._ask(where, reference, outer)
 
     def _ask(self, source: SourceFile, reference: Reference, outer: str) -> None:
-        if reference.node not in self._asked and self._needs_copy(reference):
-            self._asked.add(reference.node)
+        if (reference.node, reference.key) not in self._asked and self._needs_copy(reference):
+            self._asked.add((reference.node, reference.key))
             self.copies.redirects.append((source, reference))
             module = reference.key.rpartition(".")[0]
             if imported_within(source, self.project.files[module], reference.node) is None:
@@ -214,6 +214,11 @@ class _Demand:
                 if inner != module and imported_within(source, self.project.files[inner], reference.node) is None:
                     self.users.setdefault(inner, set()).add(module + SUFFIX)
                 self._need(reference.key, outer)
+
+    def by_condition(self) -> dict[str, str]:
+        """What a name of a class that stays Linen may mean, as the code that ran decides, and why no copy will do."""
+        found = [(s, r) for s, r in self.copies.redirects if r.root.id in s.names.alternatives]
+        return {r.key: f"{s.path.name} imports one or another thing as {r.root.id}" for s, r in found}
 
     def uses(self) -> Mapping[str, list[tuple[SourceFile, Reference]] | None]:
         """Where what stays Linen refers to each key; None where a copy does."""

@@ -11,7 +11,7 @@ from nnx_migrate import compat
 from nnx_migrate.migrate.pipeline import migrate_project
 from nnx_migrate.migrate.source import SourceFile
 
-from .loading import both_sides
+from .loading import both_sides, module
 
 SIZES = """from flax import linen as nn
 from jax import numpy as jnp
@@ -236,3 +236,66 @@ def test_what_a_function_imports_is_its_own() -> None:
     x = jax.random.normal(jax.random.key(0), (2, 4))
     variables = before.Net().init(jax.random.key(1), x)
     assert compat.check_equivalence(before.Net(), variables, after.Net(in_features=4, rngs=nnx.Rngs(0)), x)
+
+
+EITHER_FILE = """from flax import linen as nn
+
+BIG = False
+if BIG:
+    from wide_parts import WIDTH, Part, scaled
+else:
+    from narrow_parts import WIDTH, Part, scaled
+
+
+class Net(nn.Module):
+    @nn.compact
+    def __call__(self, x):
+        return nn.Dense(2 * x.shape[-1])(scaled(nn.Dense(WIDTH)(x)))
+
+
+class Outer(nn.Module):
+    @nn.compact
+    def __call__(self, x):
+        return nn.Dense(3)(Part()(x))
+"""
+PARTS = """from flax import linen as nn
+
+WIDTH = {width}
+
+
+def scaled(x):
+    return {scale} * x
+
+
+class Part(nn.Module):
+    @nn.compact
+    def __call__(self, x):
+        return nn.Dense(WIDTH)(x)
+"""
+
+
+def test_what_a_condition_imports_from_one_file_or_another() -> None:
+    wide, narrow = PARTS.format(width=7, scale=2), PARTS.format(width=2, scale=3)
+    files = {"wide_parts": wide, "narrow_parts": narrow, "either_file": EITHER_FILE}
+    result = migrate_project([SourceFile.parse(Path(f"{name}.py"), name, text) for name, text in files.items()])
+    outcomes = {plan.qualname: (str(plan.outcome), plan.code) for plan in result.classes}
+    assert outcomes == {
+        "either_file.Net": ("native", ""),
+        "either_file.Outer": ("bridged", "NNX138"),
+        "narrow_parts.Part": ("bridged", "NNX177"),
+        "wide_parts.Part": ("bridged", "NNX177"),
+    }
+    after = {Path(file.path).stem: file.after or files[Path(file.path).stem] for file in result.files}
+    for big in (False, True):
+        sides = []
+        for side, texts in (("before", files), ("after", after)):
+            for name in ("wide_parts", "narrow_parts"):
+                module(name, texts[name])
+            chosen = texts["either_file"].replace("BIG = False", f"BIG = {big}")
+            sides.append(module(f"either_file_{side}_{big}".lower(), chosen))
+        x = jax.random.normal(jax.random.key(0), (2, 4))
+        variables = sides[0].Net().init(jax.random.key(1), x)
+        native = sides[1].Net(in_features=4, scaled_features=7 if big else 2, rngs=nnx.Rngs(0))
+        assert compat.check_equivalence(sides[0].Net(), variables, native, x)
+        outer = sides[0].Outer().init(jax.random.key(1), x)
+        assert (sides[0].Outer().apply(outer, x) == sides[1].Outer().apply(outer, x)).all()
