@@ -34,7 +34,10 @@ def refuse(text: ClassText) -> None:
             if name in read or isinstance(node, ast.FunctionDef | ast.AnnAssign):
                 reason = f"only the code that ran tells what `{name}` is (line {node.lineno} of {model.name})"
                 raise Unmigratable("NNX175", reason, text.model.node)
+        had = read | text.run.fields.keys() | text.model.methods().keys() | model.class_attributes.keys()
         for attribute, (source, node) in _assigned(project).get(model.qualname, {}).items():
+            if attribute not in had and not attribute.startswith("__"):
+                continue  # of no concern to the class
             line = source.position(node)[0]
             reason = f"`{attribute}` of {model.name} is given another value (line {line} of {source.path.name})"
             raise Unmigratable("NNX175", reason, text.model.node)
