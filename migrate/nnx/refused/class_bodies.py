@@ -36,8 +36,8 @@ def refuse(text: ClassText) -> None:
                 raise Unmigratable("NNX175", reason, text.model.node)
         had = read | text.run.fields.keys() | text.model.methods().keys() | model.class_attributes.keys()
         for attribute, (source, node) in _assigned(project).get(model.qualname, {}).items():
-            if attribute not in had and not attribute.startswith("__"):
-                continue  # of no concern to the class
+            if attribute not in had and isinstance(getattr(source.parents[node], "value", None), ast.Constant):
+                continue  # `Net.version = 2` is of no concern to the class
             line = source.position(node)[0]
             reason = f"`{attribute}` of {model.name} is given another value (line {line} of {source.path.name})"
             raise Unmigratable("NNX175", reason, text.model.node)
