@@ -167,9 +167,9 @@ class Names:
     def _imported_inside(self, node: ast.Name) -> str | None:
         """What a function or class around a name imports it as."""
         inside = self._imports_inside.get(node.id)
-        scope = self.scope_of(node) if inside is not None else None
+        own = scope = self.scope_of(node) if inside is not None else None
         while scope is not None and inside is not None:
-            if scope in inside:
+            if scope in inside and (scope is own or not isinstance(scope, ast.ClassDef)):  # methods do not see a class's names
                 return inside[scope]
             scope = self.scope_of(scope)
         return None

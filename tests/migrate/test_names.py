@@ -195,6 +195,7 @@ def test_a_class_body_reads_what_stands_around_before_it_binds_the_name() -> Non
         ("from mine import f\ndef g():\n    from jax import f\n    f\nf", ["jax.f", "mine.f"]),
         ("f = 1\ndef g():\n    from jax import f\n    def h():\n        return f\nf", ["jax.f", "pkg.mod.f"]),
         ("from mine import f\nclass A:\n    from jax import f\n    x = f\nf", ["jax.f", "mine.f"]),
+        ("from mine import f\nclass A:\n    from jax import f\n    def g(self): return f", ["mine.f"]),
         ("def g():\n    from jax import f\n    return f\ndef h(f):\n    return f", ["jax.f", None]),
         # of a package that is there, what stands in for it is not meant
         ("try:\n    from flax import f\nexcept ImportError:\n    f = None\nf", ["flax.f"]),
