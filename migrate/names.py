@@ -169,7 +169,7 @@ class Names:
         inside = self._imports_inside.get(node.id)
         own = scope = self.scope_of(node) if inside is not None else None
         while scope is not None and inside is not None:
-            if scope in inside and (scope is own or not isinstance(scope, ast.ClassDef)):  # methods do not see a class's names
+            if scope in inside and (scope is own or not isinstance(scope, ast.ClassDef)):  # a class's are not its methods'
                 return inside[scope]
             scope = self.scope_of(scope)
         return None
