@@ -43,7 +43,7 @@ from ..values.sites import (
     Unmigratable,
 )
 from ..values.values import Array, Global, Tup, Unknown, Value
-from . import class_methods, graph_networks
+from . import class_methods, graph_networks, module_names
 from .function_choices import FunctionChoice, call_choice
 from .functions import follow, super_call
 from .package_calls import builtin_call, library_call
@@ -76,6 +76,8 @@ def call(run: Any, node: ast.Call, env: Any) -> Abs:
     qualname = None
     if not (isinstance(func, ast.Attribute | ast.Name) and run._rooted_local(func, env)):
         qualname = run.project.qualname(env.source, func)
+    if qualname is None and isinstance(func, ast.Name) and env.get(func.id) is None:
+        module_names.refuse_unbound(env.source, func)
     if qualname == "functools.partial":
         return partial_factory(run, node, env)
     if qualname is not None and qualname.endswith(".setup") and run.analyser.classes.get(qualname[: -len(".setup")]):

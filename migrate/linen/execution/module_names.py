@@ -7,6 +7,7 @@ followed, as one class would be written for all that it may be.
 from __future__ import annotations
 
 import ast
+import builtins
 from collections.abc import Iterator
 from typing import Any
 
@@ -69,10 +70,18 @@ def makes_modules(run: Any, name: str) -> bool:
     return name in run.project.linen_classes or (name.startswith("flax.linen.") and layers.lookup(name) is not None)
 
 
+def refuse_unbound(source: SourceFile, node: ast.Name) -> None:
+    """Raises Unmigratable for the name of a function that nothing in the file binds: `exec` may, or `globals()`."""
+    names, name = source.names, node.id
+    known = name in names.imports or name in names.star_names or hasattr(builtins, name) or names.binders(name)
+    if not known and not names.star_imports:
+        raise Unmigratable("NNX138", f"`{name}` is called, which no code here binds: it may make modules", node)
+
+
 def depends(name: str, node: ast.AST) -> Unmigratable:
     """The stop for a name of which only running the file tells what it makes."""
     reason = f"`{name}` is given what makes modules, and more than that: which it is depends on the code that ran"
     return Unmigratable("NNX138", reason, node)
 
 
-__all__ = ["depends", "is_one_function", "is_one_import", "makes_modules", "values"]
+__all__ = ["depends", "is_one_function", "is_one_import", "makes_modules", "refuse_unbound", "values"]

@@ -83,7 +83,7 @@ class Project:
                     self.aliases[f"{module}.{local}"] = target
         self._star_aliases()
         self._complete = True
-        self.unseen_bases: dict[str, str] = {}  # modules by what they do, and the class of another package they derive from
+        self.unseen_bases: dict[str, str] = {}  # modules by what they do → why it is not seen what they derive from
         self.linen_classes: dict[str, ClassInfo] = self._find_classes()
         self.stand_elsewhere: frozenset[ast.AST] = frozenset()  # what stands in functions whose text classes have
         self._said: dict[str, bool] = {}  # answers of `linen_says`
@@ -356,8 +356,8 @@ class Project:
         return frozenset(own | sys.stdlib_module_names | {"flax", "jax", "typing_extensions"})
 
     def _acts_as_one(self, info: ClassInfo, linen: set[str]) -> bool:
-        """Does a class derive from one of a package that is not seen, and do what Linen modules alone do?"""
-        unseen = [base for base in info.bases if "." in base and base.partition(".")[0] not in self._tops]
+        """Does a class derive from what is not seen, of another package or computed, and do what Linen modules alone do?"""
+        unseen = [said for node, base in zip(info.node.bases, info.bases) if (said := self._unseen(node, base))]
         methods = {s.name: s for s in info.node.body if isinstance(s, ast.FunctionDef)}
         if not unseen or "__call__" not in methods:
             return False
@@ -369,6 +369,16 @@ class Project:
         if "flax.linen.compact" in marks:
             self.unseen_bases[info.qualname] = unseen[0]
         return "flax.linen.compact" in marks
+
+    def _unseen(self, node: ast.expr, base: str) -> str:
+        """How to say that a base class is not seen; "" where it is."""
+        if "." in base and base.partition(".")[0] not in self._tops:
+            return f"its base `{base}` is of a package that is not migrated with it"
+        found = self.definition(base)
+        computed = not base or (found is not None and not isinstance(found[1], ast.ClassDef))
+        if computed and not isinstance(node, ast.Subscript):  # `Generic[T]`
+            return f"only running the code tells what its base `{ast.unparse(node)}` is"
+        return ""
 
     def _plausible_classes(self) -> list[tuple[SourceFile, ast.ClassDef]]:
         """Classes that could be Linen modules: those of files that say flax or import something of it from the project,

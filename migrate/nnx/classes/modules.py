@@ -91,9 +91,9 @@ def decide(
     references = linen_copies.References(project)
     earlier = linen_copies.of_earlier_runs(classes, references)
     reasons: dict[str, Unmigratable] = {**earlier, **lifted_aliases.refused(project, aliases), **unselected}
-    for name, base in project.unseen_bases.items():
-        why = f"its base `{base}` is of a package that is not migrated with it, and may be a Linen module"
-        reasons.setdefault(name, Unmigratable("NNX176", why, project.linen_classes[name].node))
+    for name, why in project.unseen_bases.items():
+        reason = f"{why}, and may be a Linen module"
+        reasons.setdefault(name, Unmigratable("NNX176", reason, project.linen_classes[name].node))
     for name, known in (apart or {}).items():
         if known.outcome is not Outcome.NATIVE:
             reasons.setdefault(name, Unmigratable(known.code, known.reason))
