@@ -30,9 +30,9 @@ def refuse(text: ClassText) -> None:
     project, family = text.run.project, text.model.mro()
     read = {node.attr for model in family for node in of_kind(model.node, ast.Attribute)}
     for model in family:
-        for name, node in _conditional(model.node):
-            if name in read or isinstance(node, ast.FunctionDef | ast.AnnAssign):
-                reason = f"only the code that ran tells what `{name}` is (line {node.lineno} of {model.name})"
+        for name, statement in _conditional(model.node):
+            if name in read or isinstance(statement, ast.FunctionDef | ast.AnnAssign):
+                reason = f"only the code that ran tells what `{name}` is (line {statement.lineno} of {model.name})"
                 raise Unmigratable("NNX175", reason, text.model.node)
         had = read | text.run.fields.keys() | text.model.methods().keys() | model.class_attributes.keys()
         for attribute, (source, node) in _assigned(project).get(model.qualname, {}).items():
