@@ -16,8 +16,9 @@ from ..modules import compact_calls, layer_calls, maker_functions, own_methods, 
 from ..modules.choices import FactoryChoice
 from ..modules.given_functions import ChosenFunction, PartialFunction
 from ..modules.layer_classes import layer_class
+from ..modules.lost_factories import factories_in
 from ..modules.module_calls import Transformed
-from ..outside.held_classes import held_class
+from ..outside.held_classes import held_class, held_kinds
 from ..outside.made_outside import made_for_setup
 from ..project import own_name
 from ..shapes.rotations import rotated
@@ -74,6 +75,10 @@ def global_value(run: Any, qualname: str, node: ast.expr, env: Any) -> Abs | Non
         inside = held_class(run, qualname)
         if inside is not None:
             return Abs(Factory(inside, text, node=node, source=env.source), static=True)
+        kinds = held_kinds(run, qualname)
+        known = _constant(run, kinds[1], kinds[0], ast.Name) if kinds is not None else None
+        if known is not None and next(factories_in(known.value), None) is not None:
+            return known
         static = plain_objects.static_method(run, qualname)
         if static is not None:
             return Abs(static, static=True)

@@ -12,9 +12,11 @@ from __future__ import annotations
 import ast
 from typing import Any
 
+from ...names import value_given
 from ...source import SourceFile
 from ...trees import subtree
 from ..values.arguments import stored_names
+from ..values.mutation import is_changed
 
 
 def held_class(run: Any, qualname: str) -> str | None:
@@ -33,6 +35,21 @@ def held_class(run: Any, qualname: str) -> str | None:
     value = assigned[0].value
     target = run.project.qualname(source, value) if value is not None else None
     return target if target in run.project.linen_classes else None
+
+
+def held_kinds(run: Any, qualname: str) -> tuple[SourceFile, ast.expr] | None:
+    """What a class that is no module has under a name, `layers = [nn.Dense, nn.Conv]`; None where that may change."""
+    owner, _, name = qualname.rpartition(".")
+    found = run.project.definition(owner) if owner and owner not in run.project.linen_classes else None
+    if found is None or not isinstance(found[1], ast.ClassDef) or len(found[0].binding(found[1].name)) != 1:
+        return None
+    source, statement = found
+    bound = [s for s in statement.body if isinstance(s, ast.Assign | ast.AnnAssign) and name in _targets(s)]
+    value = value_given(bound[0], name) if len(bound) == 1 else None
+    if value is None or [n for n in source.names.binders(name) if source.names.bound_by(n) is statement][1:]:
+        return None
+    own = (n for n in subtree(value) if isinstance(n, ast.Name) and source.names.binding_scope(n.id, n) is not None)
+    return (source, value) if next(own, None) is None and not is_changed(run.project, qualname) else None
 
 
 def _targets(node: ast.Assign | ast.AnnAssign) -> set[str]:

@@ -71,6 +71,12 @@ def _stays(project: Any, qualname: str) -> bool:
     bound = sum(own.names.bound_by(node) is None for node in own.names.binders(name))
     if bound != 1 or name in own.names.file_imports:
         return False  # which of several it is depends on what ran
+    return not is_changed(project, qualname)
+
+
+def is_changed(project: Any, qualname: str) -> bool:
+    """Does code of the project change, in place or by another value, what has this dotted name?"""
+    name = qualname.rpartition(".")[2]
     for source in project.files.values():
         if name not in source.words:
             continue
@@ -80,8 +86,8 @@ def _stays(project: Any, qualname: str) -> bool:
             changed += [node] if stored and getattr(node, "attr", "") == name else []  # `sizes.WIDTH = 8`
             named = (one for one in changed if isinstance(one, ast.Name | ast.Attribute))
             if any(project.qualname(source, one) == qualname for one in named):
-                return False
-    return True
+                return True
+    return False
 
 
 def root_name(node: ast.expr) -> str:
