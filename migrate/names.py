@@ -397,6 +397,14 @@ class Names:
         """Is `name`, as used at `node`, bound by a scope inside the module?"""
         return self.binding_scope(name, node) is not None
 
+    def given_to_stars(self) -> list[str]:
+        """The names that `from this import *` brings: those of a literal `__all__`, or all that are not private."""
+        said = self._aliases.get("__all__")
+        if isinstance(said, ast.List | ast.Tuple) and all(isinstance(name, ast.Constant) for name in said.elts):
+            return [str(name.value) for name in said.elts if isinstance(name, ast.Constant)]
+        found = dict.fromkeys([*self.definitions, *self.file_imports, *self.star_names])
+        return [name for name in found if not name.startswith("_")]
+
     @property
     def single_assignments(self) -> dict[str, ast.expr]:
         """Module-level names that are bound once, by an assignment, with their value."""

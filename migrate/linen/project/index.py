@@ -155,13 +155,13 @@ class Project:
     def _star_aliases(self) -> None:
         for _ in range(3):  # star imports may chain
             for module, source in self.files.items():
-                for base in source.names.star_imports:
+                for base in reversed(source.names.star_imports):  # of two that bring a name the last one counts
                     other = self.files.get(base)
                     if other is None:
                         continue
-                    for name in [*other.names.definitions, *other.names.imports, *other.names.star_names]:
+                    for name in other.names.given_to_stars():
                         own = f"{module}.{name}" in self.files and name not in other.names.definitions  # one of its modules
-                        if not name.startswith("_") and name not in source.names.definitions and not own:
+                        if name not in source.names.definitions and not own:
                             self.aliases.setdefault(f"{module}.{name}", f"{base}.{name}")
                             source.names.star_names.setdefault(name, f"{base}.{name}")
         for source in self.files.values():
