@@ -74,8 +74,9 @@ def _unasked(analyser: Any, maker: ClassModel, site: Site) -> set[str]:
     for name, bound in site.bound.items():
         late = bound.given and bound.localized is None and bound.text is None
         plain = isinstance(bound.node, ast.Name) or (isinstance(bound.node, ast.Attribute) and _is_self(bound.node, name))
-        read = _names_field(model, name) or _read_by_maker(maker, name) or (site.target, name) in analyser.read_off
-        if late and plain and not read:
+        if not late or not plain or (site.target, name) in analyser.read_off:
+            continue
+        if not _names_field(model, name) and not _read_by_maker(maker, name):
             found.add(name)
     return found
 
