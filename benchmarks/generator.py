@@ -5,7 +5,8 @@ layers inline, named, in loops, conditions, dicts and lists; partial factories, 
 scan, remat and vmap. The generator follows the shapes while it writes, so every program runs in Linen. More steps are in
 `generator_modules` (how modules are made), `generator_python` (plain Python around layers), `generator_lists` (lists of
 modules and arrays), `generator_sizes` (sizes and first values that are worked out), `generator_conditions` (of fields,
-sizes and flags together), `generator_lifted` (transforms, recurrence) and `generator_images`.
+sizes and flags together), `generator_names` (of the file, that say sizes), `generator_lifted` (transforms, recurrence) and
+`generator_images`.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import generator_images
 import generator_lifted
 import generator_lists
 import generator_modules
+import generator_names
 import generator_python
 import generator_sizes
 
@@ -118,7 +120,7 @@ class Writer:
     def step(self, body: Body, fields: dict[str, int]) -> None:
         """Write one step: of this room, or of those beside it."""
         others: list[Step] = [*generator_modules.STEPS, *generator_lifted.STEPS, *generator_lists.STEPS]
-        others += [*generator_python.STEPS, *generator_sizes.STEPS, *generator_conditions.STEPS]
+        others += [*generator_python.STEPS, *generator_sizes.STEPS, *generator_conditions.STEPS, *generator_names.STEPS]
         others += generator_lifted.SEQUENCE_STEPS if len(body.shape) == 3 else []
         images = generator_images.STEPS if len(body.shape) == 4 else []
         if self.only:
