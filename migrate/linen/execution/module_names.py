@@ -41,16 +41,12 @@ def is_one_import(run: Any, source: SourceFile, node: ast.expr) -> bool:
 
     Raises Unmigratable where it may be several things, and one of them makes modules.
     """
-    names = source.names
     root = node
     while isinstance(root, ast.Attribute):
         root = root.value
-    if not isinstance(root, ast.Name) or root.id not in names.alternatives or names.is_hidden(root.id, root):
+    if not isinstance(root, ast.Name) or not source.names.alternatives:
         return True
-    if names.imported(root) != names.imports[root.id]:  # by a function of its own
-        return True
-    behind = ast.unparse(node).removeprefix(root.id)
-    meant = {run.project.canonical(f"{dotted}{behind}") for dotted in names.alternatives[root.id]}
+    meant = run.project.alternatives(source, root, ast.unparse(node).removeprefix(root.id))
     found = [defined for name in meant if (defined := run.project.definition(name)) is not None]
     if len(found) < 2:
         return True

@@ -76,22 +76,10 @@ from .self_names import SelfName
 from .state_classes import StateClasses
 
 # What gives a name, a result or a parameter its value.
-_STATEMENTS: frozenset[type[ast.AST]] = frozenset(
-    {
-        ast.Assign,
-        ast.AnnAssign,
-        ast.AugAssign,
-        ast.NamedExpr,
-        ast.FunctionDef,
-        ast.ClassDef,
-        ast.Return,
-        ast.Lambda,
-        ast.For,
-        ast.comprehension,
-        ast.withitem,
-        ast.Call,
-    }
-)
+_STATEMENTS: frozenset[type[ast.AST]] = frozenset({
+    ast.Assign, ast.AnnAssign, ast.AugAssign, ast.NamedExpr, ast.FunctionDef, ast.ClassDef, ast.Return, ast.Lambda, ast.For,
+    ast.comprehension, ast.withitem, ast.Call,
+})  # fmt: skip
 
 
 class Flow:
@@ -336,7 +324,8 @@ class Flow:
         if isinstance(node, ast.Name):
             qualname = self.name(node)
             if qualname and self.plan.module_class(qualname):
-                return ClassValue(frozenset([qualname]))
+                meant = {qualname, *self.project.alternatives(source, node)}
+                return ClassValue(frozenset(filter(self.plan.module_class, meant)))
             symbol = self.symbol(source, node)
             if symbol in self.registries.tables:
                 return self.registries.tables[symbol]

@@ -201,6 +201,16 @@ class Project:
             self._qualnames[node] = name
         return name
 
+    def alternatives(self, source: SourceFile, root: ast.Name, behind: str = "") -> frozenset[str]:
+        """What a name, or the attributes `behind` of it, may mean that conditions of the file import one thing or another
+        as; empty where it is always the same."""
+        names = source.names
+        if root.id not in names.alternatives or names.is_hidden(root.id, root):
+            return frozenset()
+        if names.imported(root) != names.imports[root.id]:  # by a function of its own
+            return frozenset()
+        return frozenset(self.canonical(f"{dotted}{behind}") for dotted in names.alternatives[root.id])
+
     def said(self, node: ast.AST) -> str:
         """`ast.unparse` of what stands in a file; every execution of a class asks for the text of the same expressions."""
         text = self._texts.get(node)
