@@ -161,9 +161,18 @@ def _is_said(project: Project, source: SourceFile, model: ast.ClassDef, method: 
             if owner is model or (owner is not None and _derives(project, other, owner, f"{source.module}.{model.name}")):
                 return True
             own = isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self"
-            if method.decorator_list and not (own and owner is not None):
+            if own and owner is not None:
+                continue
+            if method.decorator_list and not _is_of_another(project, other, node, f"{source.module}.{model.name}"):
                 return True
     return False
+
+
+def _is_of_another(project: Project, other: SourceFile, node: ast.AST, qualname: str) -> bool:
+    """Is it `Other.make`, of a class that neither is the one called `qualname` nor derives from it?"""
+    owner = project.qualname(other, node.value) if isinstance(node, ast.Attribute) else None
+    info = project.linen_classes.get(owner or "")
+    return info is not None and owner != qualname and not _derives(project, info.source, info.node, qualname)
 
 
 def _derives(project: Project, source: SourceFile, owner: ast.ClassDef, qualname: str) -> bool:
