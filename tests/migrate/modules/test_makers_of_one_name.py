@@ -96,3 +96,14 @@ def test_a_class_does_not_stay_with_another_whose_maker_has_the_same_name() -> N
 def test_what_a_derived_class_says_of_its_base_keeps_the_method() -> None:
     _, _, after = _migrated(PROGRAM.partition("class Stays")[0] + OF_DERIVED)
     assert "def make_body" in after
+
+
+def test_a_file_that_only_names_its_package_asks_the_class_of_that_name() -> None:
+    user = "from lib import models\n\nmake = lambda model: models.Plain.make_body(model)\nkept = lambda m: models.Alone.make(m)\n"
+    alone = PROGRAM.partition("class Odd")[0].replace("Body", "Trunk") + PROGRAM[PROGRAM.index("class Plain") :]
+    alone = alone.partition("class Stays")[0].replace("Plain", "Alone").replace("Body()", "Trunk()")
+    texts = {"m": PROGRAM.partition("class Stays")[0], "n": alone, "user": user}
+    result = migrate_project([SourceFile.parse(Path(f"{n}.py"), n, text) for n, text in texts.items()])
+    after = {file.path.stem: file.after or "" for file in result.files}
+    assert "def make_body" in after["m"]  # for what the other file asks
+    assert "def make_body" not in after["n"] and "class Alone(nnx.Module)" in after["n"]
