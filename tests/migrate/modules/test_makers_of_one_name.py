@@ -99,7 +99,8 @@ def test_what_a_derived_class_says_of_its_base_keeps_the_method() -> None:
 
 
 def test_a_file_that_only_names_its_package_asks_the_class_of_that_name() -> None:
-    user = "from lib import models\n\nmake = lambda model: models.Plain.make_body(model)\nkept = lambda m: models.Alone.make(m)\n"
+    user = "from lib import models\n\nmake = lambda model: models.Plain.make_body(model)\n"
+    user += "kept = lambda m: models.Alone.make(m)\n"
     alone = PROGRAM.partition("class Odd")[0].replace("Body", "Trunk") + PROGRAM[PROGRAM.index("class Plain") :]
     alone = alone.partition("class Stays")[0].replace("Plain", "Alone").replace("Body()", "Trunk()")
     texts = {"m": PROGRAM.partition("class Stays")[0], "n": alone, "user": user}
