@@ -22,7 +22,7 @@ from ..names import is_attribute_name
 from ..source import SourceFile
 from ..trees import subtree
 from .callees import is_class, read_elsewhere
-from .partials import partial_of
+from .partials import is_partial
 from .strings import has_long_string
 
 _QUESTIONS = (
@@ -127,6 +127,8 @@ def _apart(
 ) -> str | None:
     """The file with an attribute for each name, where all are known."""
     leaves = list(_leaves(tree))
+    if not all(_makes_module(project, source, leaf.value) for leaf in leaves):
+        return None
     names = {leaf.name for leaf in leaves if leaf.name is not None and is_attribute_name(leaf.name)}
     if len(names) < 2 or any(leaf.name not in names for leaf in leaves) or _is_taken(model, names - {attribute}):
         return None
@@ -186,6 +188,24 @@ def _said(source: SourceFile, tree: _Choice | _Held) -> str:
     return yes if yes == no else f"({yes} if {source.text_of(tree.test)} else {no})"
 
 
+def _makes_module(project: Project, source: SourceFile, made: ast.expr | None) -> bool:
+    """Is it the construction of a module, by its class or by a partial of that, which binds no name?"""
+    if not isinstance(made, ast.Call):
+        return False
+    func = made.func
+    scope = source.names.binding_scope(func.id, func) if isinstance(func, ast.Name) else None
+    if scope is None or not isinstance(func, ast.Name):
+        return is_class(project, source, func)
+    bound = [source.parents.get(n) for n in source.names.binders(func.id) if source.names.bound_by(n) is scope]
+    values = [b.value for b in bound if isinstance(b, ast.Assign) and len(b.targets) == 1]
+    return len(values) == len(bound) and all(_is_partial_of_class(project, source, value) for value in values)
+
+
+def _is_partial_of_class(project: Project, source: SourceFile, value: ast.expr) -> bool:
+    whole = is_partial(value, project, source) and isinstance(value, ast.Call) and is_class(project, source, value.args[0])
+    return whole and isinstance(value, ast.Call) and all(k.arg != "name" for k in value.keywords)
+
+
 def _all_named(project: Project, source: SourceFile, attribute: str, tree: _Choice) -> str | None:
     """The file with the attribute's name said of what has that in `setup` alone, beside one whose name is computed."""
     leaves = list(_leaves(tree))
@@ -197,10 +217,7 @@ def _all_named(project: Project, source: SourceFile, attribute: str, tree: _Choi
         if leaf.name != attribute or not isinstance(call, ast.Call) or any(k.arg == "name" for k in call.keywords):
             continue
         text = source.text_of(call)
-        bound = partial_of(project, source, call.func)
-        made = bound[0].args[0] if bound is not None else call.func
-        named = bound is not None and any(k.arg == "name" for k in bound[0].keywords)
-        if named or not is_class(project, bound[1] if bound is not None else source, made) or "#" in text:
+        if not _makes_module(project, source, call) or "#" in text:
             return None
         before = text[:-1].rstrip()
         comma = "" if before.endswith(("(", ",")) else ", "
