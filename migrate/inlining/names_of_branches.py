@@ -103,8 +103,8 @@ def _choice(test: ast.expr, yes: _Choice | _Held | None, no: _Choice | _Held | N
 def _given(statement: ast.Assign, value: ast.expr, attribute: str, fields: set[str]) -> _Choice | _Held | None:
     """The same of a value that is assigned to it."""
     if isinstance(value, ast.IfExp):
-        sides = (_given(statement, side, attribute, fields) for side in (value.body, value.orelse))
-        return _choice(value.test, *sides, fields)
+        yes, no = [_given(statement, side, attribute, fields) for side in (value.body, value.orelse)]
+        return _choice(value.test, yes, no, fields)
     if not isinstance(value, ast.Call):
         return _Held(attribute, value, statement)
     if any(k.arg is None for k in value.keywords):

@@ -59,7 +59,8 @@ def made_when(text: ClassText, site: Site) -> Parts | None:
 
 def _is_assigned(site: Site) -> bool:
     """Is the layer all that an attribute is given, or what a condition gives it, or an item of a dict or list that it is?"""
-    parents, node = site.source.parents, site.node
+    parents = site.source.parents
+    node: ast.AST = site.node
     held = parents.get(node)
     while isinstance(held, ast.IfExp) and held.test is not node:
         node, held = held, parents.get(held)
