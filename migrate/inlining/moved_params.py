@@ -1,6 +1,7 @@
 """Parameters that `setup` keeps in lists and dicts, made by the method that reads them instead.
 
-Likewise lists of layers whose names are no list's in NNX: `[nn.Dense(8, name=f"hidden{i}") for i in range(2)]`.
+Likewise layers whose names are no list's in NNX, `[nn.Dense(8, name=f"hidden{i}") for i in range(2)]`, or are computed:
+`self.head = nn.Dense(8, name=self.out)`.
 """
 
 from __future__ import annotations
@@ -96,12 +97,54 @@ def _has_odd_name(statement: ast.AST) -> bool:
 def _is_odd_name(keyword: ast.keyword) -> bool:
     """`name=f"hidden{i}"`, where `f"hidden_{i}"` is the item of a list."""
     said = keyword.value
+    if keyword.arg == "name" and isinstance(said, ast.Attribute | ast.IfExp):
+        return all(_is_constant(side) or _of_self(side) for side in _sides(said))
     if keyword.arg != "name" or not isinstance(said, ast.JoinedStr):
         return False
     stem = said.values[0].value if isinstance(said.values[0], ast.Constant) else ""
     return len(said.values) > 2 or not (str(stem).endswith("_") and str(stem)[:-1].isidentifier())
 
 
+def _sides(node: ast.expr) -> Iterable[ast.expr]:
+    """What a choice may give."""
+    if isinstance(node, ast.IfExp):
+        yield from _sides(node.body)
+        yield from _sides(node.orelse)
+    else:
+        yield node
+
+
+def _is_constant(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, str)
+
+
+def _of_self(node: ast.expr) -> str:
+    """`out` of `self.out`; "" for anything else."""
+    own = isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self"
+    return node.attr if isinstance(node, ast.Attribute) and own else ""
+
+
+def _may_be_nothing(source: SourceFile, setup: ast.FunctionDef, statement: ast.AST) -> bool:
+    """Is a layer called by a field that may be None, where `setup` calls it as its attribute, and a compact method not?"""
+    model = source.parents[setup]
+    fields = [s for s in getattr(model, "body", ()) if isinstance(s, ast.AnnAssign) and isinstance(s.target, ast.Name)]
+    texts = {
+        s.target.id for s in fields if isinstance(s.target, ast.Name) and ast.unparse(s.annotation).strip("'\"") == "str"
+    }
+    texts -= {s.target.id for s in fields if isinstance(s.target, ast.Name) and ast.unparse(s.value or s) == "None"}
+    names = [k.value for n in subtree(statement) if isinstance(n, ast.Call) for k in n.keywords if _is_odd_name(k)]
+    return any(_of_self(side) not in {*texts, ""} for name in names for side in _sides(name))
+
+
+def _is_unnamed(project: Project, source: SourceFile, setup: ast.FunctionDef, call: ast.Call) -> bool:
+    """May it make a module that is called as its attribute: a class, a partial of one, what a field holds?"""
+    if any(k.arg in ("name", None) for k in call.keywords):
+        return any(k.arg is None for k in call.keywords)
+    local = isinstance(call.func, ast.Name) and source.names.binding_scope(call.func.id, call.func) is setup
+    return local or bool(_of_self(call.func)) or is_class(project, source, call.func)
+
+
+_OF_SCOPE = ("self.param", "self.variable", "self.make_rng")
 _CHANGES = ("append", "extend", "insert", "update", "setdefault", "pop", "reverse", "sort")
 
 
@@ -148,8 +191,13 @@ def _moved(
     made = {s: [n for n in subtree(s) if isinstance(n, ast.Call) and is_class(project, source, n.func)] for s in body}
     if any(made[s] and not is_wanted(s) for s in core | needed) or any(_set_attributes(s) for s in needed):
         return None
-    if any(all(k.arg != "name" for k in call.keywords) for s in core for call in made[s]):
+    odd = [s for s in core if _has_odd_name(s)]
+    calls = [n for s in odd for n in subtree(s) if isinstance(n, ast.Call) and ast.unparse(n.func) not in _OF_SCOPE]
+    unnamed = any(_is_unnamed(project, source, setup, call) for call in calls)
+    if unnamed or any(all(k.arg != "name" for k in call.keywords) for s in core for call in made[s]):
         return None  # it has the attribute's name in setup, and a number in a compact method
+    if any(_may_be_nothing(source, setup, s) for s in odd):
+        return None
     left = [s for s in body if s not in core and s not in needed]
     moved = core | needed
     if any(_own_reads(s) & _all_set(source, setup, other) for s in moved for other in left if other.lineno > s.lineno):

@@ -161,9 +161,26 @@ def _is_said(project: Project, source: SourceFile, model: ast.ClassDef, method: 
             if owner is model or (owner is not None and _derives(project, other, owner, f"{source.module}.{model.name}")):
                 return True
             own = isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self"
-            if method.decorator_list and not (own and owner is not None):
+            if own and owner is not None:
+                continue
+            if method.decorator_list and not _is_of_another(project, other, node, f"{source.module}.{model.name}"):
                 return True
     return False
+
+
+def _is_of_another(project: Project, other: SourceFile, node: ast.AST, qualname: str) -> bool:
+    """Is it `Other.make`, of a class that neither is the one called `qualname` nor derives from it?
+
+    `models.Other.make`, of a package that only its name tells, is any class of that name.
+    """
+    owner = project.qualname(other, node.value) if isinstance(node, ast.Attribute) else None
+    if owner is None:
+        return False
+    named = [owner] if owner in project.linen_classes else []
+    named = named or [name for name in project.linen_classes if name.endswith(f".{owner.rpartition('.')[2]}")]
+    infos = {name: project.linen_classes[name] for name in named}
+    own = any(n == qualname or _derives(project, i.source, i.node, qualname) for n, i in infos.items())
+    return bool(infos) and not own
 
 
 def _derives(project: Project, source: SourceFile, owner: ast.ClassDef, qualname: str) -> bool:

@@ -73,6 +73,7 @@ class Analyser:
         self.changed_arguments: dict[str, set[str]] = {}  # class → what its call changes in place of what it is given
         self.side_ranks: dict[str, side_ranks.SideRanks] = {}  # class → what is certain on single sides of its conditions
         self.assumed: dict[str, dict[str, int]] = {}  # of these the ones that were guessed, or seen in examples only
+        self.called: dict[str, dict[str, int]] = {}  # class → ranks that calls in other classes show, see `rank_checks`
         self.certain: dict[str, frozenset[str]] = {}  # class → arguments whose ranks were known before any was guessed
         self.done: dict[str, Execution | Unmigratable] = {}
         self.own_chains: dict[str, bool] = {}
@@ -397,8 +398,7 @@ class Analyser:
     def again(self, target: str) -> None:
         """Run a class again, and those that share its methods."""
         names = [model.qualname for model in self.classes.lineage(target)]
-        for name in names:
-            self.done.pop(name, None)
+        self.done = {name: run for name, run in self.done.items() if name not in names}
         self.news.update(names)
         self.forget_special(names)
 

@@ -37,7 +37,7 @@ def attempt(
             text = _text(model, analyser, plan, inner, references)
             if ways.is_well(text):
                 break
-        except (Misfit, OtherSizes, asking.TakenBack, TreeGiven):
+        except (Misfit, OtherSizes, rank_checks.OtherRank, asking.TakenBack, TreeGiven):
             raise
         except Exception as caught:  # one class that cannot be followed takes no other down
             why = caught if isinstance(caught, Unmigratable) else internal_error(caught)
@@ -113,14 +113,15 @@ class _Ways:
 
     def _rank(self, argument: str, guess: int) -> int:
         told = _told(self.analyser, self.name, self._wanted)
-        known = {**told, **called_ranks(self.analyser, self.model), **self.analyser.seen.get(self.name, {})}
+        called = {**called_ranks(self.analyser, self.model), **self.analyser.called.get(self.name, {})}
+        known = {**told, **called, **self.analyser.seen.get(self.name, {})}
         tokens = self.analyser.token_arguments(self.name)
         return known.get(argument, 1 if argument in self._rows else guess - 1 if argument in tokens else guess)
 
 
 def _told(analyser: Analyser, name: str, wanted: Sequence[str]) -> dict[str, int]:
     """The ranks that single sides of conditions tell, of arguments whose ranks would help: they may be meant of all."""
-    told = side_ranks.hints(analyser.side_ranks.get(name, {}))
+    told = {**side_ranks.hints(analyser.side_ranks.get(name, {})), **analyser.called.get(name, {})}
     known = analyser.ranks.get(name, {})
     return {a: rank for a, rank in told.items() if a not in known and (a in wanted or not wanted)}
 

@@ -361,6 +361,8 @@ class ClassWriter:
         elif when and tests:
             alone = when if is_name(when, source.text) else ("(", *when, ")")
             expression = (*expression, " if ", *alone, " and (", *tests[1], ") else None")
+        if tests and isinstance(source.parents.get(call), ast.IfExp):
+            expression = ("(", *expression, ")")
         if carried:
             carried_lists.write(self, site, carried, expression)
             return

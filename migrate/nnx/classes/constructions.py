@@ -330,11 +330,20 @@ def added_value(text: ClassText, site: Site, added: AddedArgument, argument: str
     whole = site.target in text.analyser.wanted_sizes and sayable(value.shape)
     if enough(value.shape, argument, needed) and not whole:
         text.analyser.partial.add((site.target, added.name))
-        return text.partial_shape(value.shape, {index for name, index in needed or () if name == argument})
+        dims = {index for name, index in needed or () if name == argument}
+        return _where_given(text, site, value, text.partial_shape(value.shape, dims))
     if sayable(value.shape):
-        return text.shape(value.shape)
+        return _where_given(text, site, value, text.shape(value.shape))
     why = f"the whole shape of `{argument}` for {name} is not known"
     raise asking.lacking(Unmigratable("NNX110", why, site.node), site, argument)
+
+
+def _where_given(text: ClassText, site: Site, value: Array, said: str) -> str:
+    """The shape of an array that may be None, which is said as None then."""
+    step = value.step if isinstance(value, OptionalArray) else None
+    if step is None or step.deps or not said.startswith("("):  # the shape of an argument is None itself
+        return said
+    return f"({said} if {setup_conditions.step_text(text, step, site)} else None)"
 
 
 def _param(text: ClassText, site: Site) -> Parts:

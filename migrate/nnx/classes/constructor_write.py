@@ -122,6 +122,8 @@ def write(writer: ClassWriter) -> None:
         writer.put(head, *opening)
         tail = source.line_span(setup.node.body[-1]).end
         late = [*compact, *streams, *found]
+        for early in _early_returns(writer, setup):
+            writer.put_before(source, early, [*streams, *found])
         if late:
             order = _before_what_follows(writer, tail, 0)
             writer.insert(tail, *[p for line in late for p in (inner, *line, newline)], order=order)
@@ -139,6 +141,12 @@ def write(writer: ClassWriter) -> None:
         written += [body, *line, newline]
     order = _before_what_follows(writer, at, -1)
     writer.insert(at, *written, newline if not _blank_follows(writer, at) else "", order=order)
+
+
+def _early_returns(writer: ClassWriter, setup: Method) -> list[ast.Return]:
+    """Where setup ends ahead of its last line; nothing that compact methods make is left out then, see `refusals`."""
+    scope_of = writer.source.names.scope_of
+    return [n for n in of_kind(setup.node, ast.Return) if scope_of(n) is setup.node]
 
 
 def _first_use(lines: list[tuple[int, Parts]], name: str) -> int:

@@ -44,6 +44,7 @@ from . import (
     given_trees,
     held_state,
     later_sizes,
+    rank_checks,
     shared_readings,
     stack_axes,
     taken_for_granted,
@@ -125,8 +126,8 @@ def decide(
             analyser.again(tree.target)
             _execute_all(analyser, asked)
             continue
-        except OtherSizes as other:
-            analyser.wanted_sizes.update(other.wanted)
+        except (OtherSizes, rank_checks.OtherRank) as other:
+            other.learn(analyser)
             _execute_all(analyser, asked)
             continue
         if outside.hand_over(analyser, [n for n in reasons if n not in given and analyser.templates(n)]):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from ...linen.execution import side_ranks
 from ...linen.modules.rank_readers import reads_rank
 from ...linen.values.dims import Dim
 from ...linen.values.sites import Site, Unmigratable
@@ -18,6 +19,20 @@ if TYPE_CHECKING:
     from ...edits import Parts
     from ...linen.execution.analyser import Analyser
     from .class_text import ClassText
+
+
+class OtherRank(Exception):
+    """A class was taken to have another number of dimensions of an argument than a call of it in the project shows."""
+
+    def __init__(self, target: str, argument: str, rank: int) -> None:
+        super().__init__(target)
+        self.target, self.argument, self.rank = target, argument, rank
+
+    def learn(self, analyser: Analyser) -> None:
+        """What the call shows is taken instead."""
+        analyser.forget(self.target, analyser.assumed.get(self.target, {}).copy())
+        analyser.called.setdefault(self.target, {})[self.argument] = self.rank
+        analyser.again(self.target)
 
 
 def guessed(analyser: Analyser, name: str) -> dict[str, int]:
@@ -69,13 +84,27 @@ def refuse_empty(text: ClassText) -> None:
 def refuse_unknown(text: ClassText, site: Site, argument: str, shape: Shape) -> None:
     """A part that checks the rank of an input is given a whole shape, so the rank must be known here too.
 
-    Raises Unmigratable, naming the arguments whose ranks would tell it.
+    Raises Unmigratable, naming the arguments whose ranks would tell it; OtherRank for one that tells the part's.
     """
-    if shape.rank is None and argument in guessed(text.analyser, site.target):
-        name = site.target.rpartition(".")[2]
+    ranks, name = guessed(text.analyser, site.target), site.target.rpartition(".")[2]
+    if shape.rank is not None and ranks.get(argument, shape.rank) != shape.rank:
+        if _is_guess(text, shape) or argument in text.analyser.called.get(site.target, {}):  # or two calls show two
+            why = f"`{argument}` of {name} has {shape.rank} dimensions here, and is taken to have {ranks[argument]}"
+            raise Unmigratable("NNX110", why, site.node)
+        raise OtherRank(site.target, argument, shape.rank)
+    if shape.rank is None and argument in ranks:
         error = Unmigratable("NNX110", f"the number of dimensions of `{argument}` for {name} is not known", site.node)
         error.wanted_ranks = wanted(text, shape)
         raise error
+
+
+def _is_guess(text: ClassText, shape: Shape) -> bool:
+    """Does the rank of a shape follow from one that this class was given at random: no call or condition shows it?"""
+    analyser, name = text.analyser, text.model.qualname
+    told = {**analyser.window_ranks.get(name, {}), **side_ranks.hints(analyser.side_ranks.get(name, {}))}
+    own = guessed(analyser, name).keys() - {*told, *analyser.called.get(name, {})}
+    atoms = (atom for dim in shape.dims if dim is not None for atom in dim.atoms())
+    return any(atom.kind == "input" and atom.args[0] in own for atom in atoms)
 
 
 def wanted(text: ClassText, shape: Shape) -> tuple[str, ...]:
@@ -117,4 +146,4 @@ def _leaves_features_out(text: ClassText) -> bool:
     )
 
 
-__all__ = ["ask", "checked", "guessed", "is_poor", "lines", "refuse_empty", "refuse_unknown"]
+__all__ = ["OtherRank", "ask", "checked", "guessed", "is_poor", "lines", "refuse_empty", "refuse_unknown"]

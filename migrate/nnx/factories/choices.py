@@ -14,7 +14,7 @@ from ...linen.values.sites import Factory, PartialLift, Site, Unmigratable
 from ...source import SourceFile
 from ...trees import subtree
 from ..classes import call_write
-from ..setup import carried
+from ..setup import carried, setup_conditions
 from ..text.text_parts import MethodEdit, own_words
 
 if TYPE_CHECKING:
@@ -47,8 +47,8 @@ def write(writer: ClassWriter, site: Site, *, by_base: bool = False) -> None:
             raise Unmigratable("NNX132", "the sizes of one of several modules need several names for a loop", site.node)
         for one in built:
             writer.name_pass(one)
-        made = combined(source, built, {s: writer.text.built[s][0].expression for s in built}, otherwise="None")
         sizes = _carried(writer, group, built)
+        made = _made(writer, source, built, conditional=not (sizes or site.loops))
         if sizes:
             carried.write(writer, built[0], sizes, made)
         else:
@@ -87,6 +87,18 @@ def write(writer: ClassWriter, site: Site, *, by_base: bool = False) -> None:
     put = {part for e in writer.edits if e.source is source for part in e.parts if isinstance(part, str)}
     for test in {test for one in group for test, _ in one.choice if own_words(source, test) in put}:
         writer.asked |= {n.attr for n in subtree(test) if isinstance(n, ast.Attribute)}
+
+
+def _made(writer: ClassWriter, source: SourceFile, built: Sequence[Site], *, conditional: bool) -> Parts:
+    """What setup makes, each under the condition that chooses; None where Linen makes no variables."""
+    said = {one: writer.text.built[one][0].expression for one in built}
+    whens = {one: setup_conditions.made_when(writer.text, one) if conditional else None for one in built}
+    alike = set(whens.values())
+    if len(alike) > 1:
+        said |= {one: ("(", *said[one], " if ", *when, " else None)") for one, when in whens.items() if when}
+    made = combined(source, built, said, otherwise="None")
+    when = alike.pop() if len(alike) == 1 else None
+    return (*made, " if ", *when, " else None") if when else made
 
 
 def _is_of_setup(source: SourceFile, group: Sequence[Site]) -> bool:

@@ -22,6 +22,7 @@ from ...trees import of_kind
 from ..text.naming import chooser, lifted_prefix
 
 if TYPE_CHECKING:
+    from ...linen.execution.analyser import Analyser
     from ..classes.class_text import ClassText
     from ..text.text_parts import InitLines
 
@@ -45,6 +46,10 @@ class OtherSizes(Exception):
     def __init__(self, wanted: dict[str, dict[str, Any]]) -> None:
         super().__init__(", ".join(wanted))
         self.wanted = wanted  # class → argument of its call → -1, or "shape" for the whole
+
+    def learn(self, analyser: Analyser) -> None:
+        """Each asks for that from now on."""
+        analyser.wanted_sizes.update(self.wanted)
 
 
 def check(

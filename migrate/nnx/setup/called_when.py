@@ -230,14 +230,21 @@ def _joined(word: str, said: list[Parts]) -> Parts:
 
 
 def _name_given(site: Site) -> ast.Name | None:
-    """`norm` of `norm = nn.LayerNorm()`, and of `norm, proj = nn.LayerNorm(), nn.Dense(4)`."""
+    """`norm` of `norm = nn.LayerNorm()`, and of `norm, proj = nn.LayerNorm(), nn.Dense(4)`.
+
+    Likewise of what a condition gives the name, and `norms` of the items of `norms = [nn.LayerNorm(), nn.RMSNorm()]`.
+    """
     made: ast.AST = site.node
     statement = site.source.parents.get(made)
     place = None
+    while isinstance(statement, ast.IfExp) and statement.test is not made:
+        made, statement = statement, site.source.parents.get(statement)
+    if isinstance(statement, ast.List | ast.Dict):
+        made, statement = statement, site.source.parents.get(statement)
     if isinstance(statement, ast.AnnAssign | ast.NamedExpr):
         return statement.target if isinstance(statement.target, ast.Name) else None
-    if isinstance(statement, ast.Tuple) and site.node in statement.elts:
-        place, made = statement.elts.index(site.node), statement
+    if isinstance(statement, ast.Tuple) and made in statement.elts:
+        place, made = statement.elts.index(made), statement
         statement = site.source.parents.get(made)
     if not isinstance(statement, ast.Assign) or len(statement.targets) != 1 or statement.value is not made:
         return None
@@ -257,6 +264,9 @@ def _is_only_called(site: Site, function: ast.AST, names: set[str], calls: set[a
             continue
         held = site.source.parents.get(node)
         if node in calls or held in calls:
+            continue
+        if isinstance(held, ast.For) and held.iter is node and isinstance(held.target, ast.Name):
+            more.add(held.target.id)  # the items, which the loop calls
             continue
         part: ast.AST = node
         while isinstance(held, ast.IfExp) and part is not held.test:

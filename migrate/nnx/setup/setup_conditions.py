@@ -33,8 +33,7 @@ def made_when(text: ClassText, site: Site) -> Parts | None:
     None: always. (): never, as it is only ever applied with weights from elsewhere.
     """
     paths: tuple[tuple[Step, ...], ...] = site.renders.get("paths", ())
-    statement = site.source.parents.get(site.node)
-    alone = isinstance(statement, ast.Assign) and len(statement.targets) == 1 and statement.value is site.node
+    alone = _is_assigned(site)
     applied = [a.node.func for a in text.run.applied.values() if a.site is site]
     one = bool(site.container) if site.loops else alone  # an item of a list is asked for as a module alone is
     if not (one and site.in_setup and (paths or applied)):
@@ -42,7 +41,7 @@ def made_when(text: ClassText, site: Site) -> Parts | None:
     asked_of, sizes = asked_of_calls(text, site), sizes_asked(text, site)
     if paths and not asked_of and not sizes:
         return None
-    calls = {node.func for node, _, _ in site.calls}
+    calls = {node.func for one in (site, *_beside(text, site)) for node, _, _ in one.calls}
     reads = [n for a in applied if isinstance(a, ast.Attribute) for n in [a.value]]
     reads += [shared.module for shared in text.run.shared_scopes]
     for method in text.model.methods().values():
@@ -56,6 +55,23 @@ def made_when(text: ClassText, site: Site) -> Parts | None:
                 if not (node in calls or node in reads or held in calls or _goes_through(method.source, node, site)):
                     return None  # it is read for something else
     return together(text, site, asked_of, sizes)
+
+
+def _is_assigned(site: Site) -> bool:
+    """Is the layer all that an attribute is given, or what a condition gives it, or an item of a dict or list that it is?"""
+    parents = site.source.parents
+    node: ast.AST = site.node
+    held = parents.get(node)
+    while isinstance(held, ast.IfExp) and held.test is not node:
+        node, held = held, parents.get(held)
+    if isinstance(held, ast.List | ast.Tuple | ast.Dict):
+        node, held = held, parents.get(held)
+    return isinstance(held, ast.Assign) and len(held.targets) == 1 and held.value is node
+
+
+def _beside(text: ClassText, site: Site) -> list[Site]:
+    """The other modules that the same attribute holds."""
+    return [s for s in text.run.sites if s is not site and s.in_setup and s.container and s.container == site.container]
 
 
 def check_told(text: ClassText) -> None:

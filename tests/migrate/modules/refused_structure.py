@@ -349,7 +349,7 @@ class M(nn.Module):
         """class M(nn.Module):
   kind: str = 'ln'
   def setup(self):
-    self.b = nn.LayerNorm(name='other') if self.kind == 'ln' else nn.RMSNorm()
+    self.b = nn.LayerNorm(name='other') if self.kind.startswith('l') else nn.RMSNorm()
   def __call__(self, x):
     return self.b(x)
 """,
