@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from ...edits import Span
 from ...linen.flow.flow_values import ClassValue, Collection, Method, Model, Symbol, Variables
 from ...trees import subtree
-from . import collections, functional_fields, functional_jitted
+from . import collections, functional_arrays, functional_fields, functional_jitted
 from .rewrite import Unsupported
 
 if TYPE_CHECKING:
@@ -154,7 +154,7 @@ def apply(form: _Functional, call: ast.Call, function: ast.AST) -> None:
     context = form.context(call)
     copied = ", copy=True" if mutable or _crosses_a_trace(form, call, states) else ""
     opening, closing = (f"{context.parity('keyed')}(", f", {keys})") if keys else ("", "")
-    model = [opening, *_merged(form, call, function, states), f"{copied}){closing}"]
+    model = [opening, *_merged(form, call, function, states, copied), closing]
     inputs: list[str | ast.AST] = []
     for given in rest:
         inputs += [", ", given] if inputs else [given]
@@ -178,23 +178,24 @@ def bind(form: _Functional, call: ast.Call) -> None:
     assert isinstance(function, ast.Attribute)
     states = _states(form, call)
     copied = ", copy=True" if _crosses_a_trace(form, call, states) else ""
-    form.replace(call, *_merged(form, call, function, states), f"{copied})")
+    form.replace(call, *_merged(form, call, function, states, copied))
 
 
 def _merged(
-    form: _Functional, call: ast.Call, function: ast.Attribute | ast.Name, states: list[ast.expr | str]
+    form: _Functional, call: ast.Call, function: ast.Attribute | ast.Name, states: list[ast.expr | str], copied: str
 ) -> list[str | ast.AST]:
-    """`nnx.merge(graphdef, params`, as yet open."""
+    """`nnx.merge(graphdef, params)`; `copied`: a further argument."""
     context = form.context(call)
     logical = form.is_logical(context)
-    model: list[str | ast.AST] = [f"{context.name('flax.nnx.merge')}({form.holder(call, function)}"]
+    opening, end = functional_arrays.merged(form, context)
+    model: list[str | ast.AST] = [f"{opening}{context.name('flax.nnx.merge')}({form.holder(call, function)}"]
     for state in states:
         if isinstance(state, str):
             whole = state.removeprefix("*")
             model.append(f", *map({context.parity('laid_out')}, {whole})" if logical else f", {state}")
         else:
             model += [f", {context.parity('laid_out')}(", state, ")"] if logical else [", ", state]
-    return model
+    return [*model, f"{copied}){end}"]
 
 
 def _states(form: _Functional, call: ast.Call) -> list[ast.expr | str]:
