@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from .functional import _Functional
 
 KINDS = {"params": "flax.nnx.Param", "batch_stats": "flax.nnx.BatchStat"}
-_STACKED = ("nn.scan", "nn.vmap", "nn.remat_scan", "linen.scan", "linen.vmap")
 # What the transforms of NNX that stand in a call trace anew, in Linen's words.
 _LIFTED = tuple(
     f"{linen}.{name}"
@@ -47,7 +46,7 @@ def check_state(form: _Functional) -> None:
         raise Unsupported(site, "values that the model sows")
     if len(found) != 1:
         raise Unsupported(site, "models with unlike state")
-    if any("Bridged" in form.contexts[name].parity_parts for name in form.program_files() & form.contexts.keys()):
+    if any(plan.wraps for plan in plans):
         raise Unsupported(site, "a Linen module in the model, which keeps keys of its own")
     for plan in plans:
         collections.check(form, plan)
@@ -56,8 +55,8 @@ def check_state(form: _Functional) -> None:
     form.streams = tuple(sorted(streams))
     if len(form.parts) > 1 and collections.whole(form):
         raise Unsupported(site, "a state that trains all collections")
-    if form.streams and form.linen_says(*_STACKED):
-        raise Unsupported(site, "random streams of stacked layers")
+    if any(plan.shared_streams for plan in plans):  # `keyed` would give every member of the stack a key of its own
+        raise Unsupported(site, "random streams that the members of a stack share")
 
 
 # what init returns -------------------------------------------------------------------------------------------------
