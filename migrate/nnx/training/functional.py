@@ -47,6 +47,7 @@ from . import (
     functional_jitted,
     functional_kinds,
     functional_loaded,
+    functional_masks,
     functional_state_classes,
     handed_apply,
     handed_models,
@@ -55,7 +56,6 @@ from . import (
     leaf_order,
     linen_trees,
     lost_trees,
-    masks,
     methods,
     optimizer_slots,
     removals,
@@ -141,6 +141,8 @@ class _Functional(PassedTrees):
         self.functions: dict[ast.Call, InitFunction] = {}  # calls that initialize by a function
         self.wrapped: dict[ast.Call, Wrapped] = {}  # calls of functions that only initialize
         self.read_only: set[Symbol] = set()  # parameters that are given dictionaries as Linen has them, and read them
+        self.by_name = False  # have they an optimizer that goes by the names of params?
+        self.masked: set[ast.AST] = set()  # what is made of dictionaries for such an optimizer
         self.structures: set[Symbol] = set()  # names that were given a model, and now its structure
         self.made_names = made_names or MadeNames()  # for variables that the program had no names for
         self.returned: set[tuple[ast.AST, tuple[int, ...]]] = set()  # results of functions that are structures now
@@ -160,7 +162,7 @@ class _Functional(PassedTrees):
             raise Unsupported(site, "axes in a collection of their own")
         methods.check(self)
         methods.check_attributes(self)
-        masks.check(self)
+        self.by_name = functional_masks.find(self)
         changes.check(self)
         leaf_order.check(self)
         spec_trees.check(self)
@@ -190,6 +192,7 @@ class _Functional(PassedTrees):
         self.read_only = linen_trees.readers(self)
         self.structures = handed_models.find(self)
         shared_structures.widen(self)
+        self.masked = functional_masks.write(self)
         for call in inits:
             self._init(call)
         for found in wrapped:
@@ -462,6 +465,7 @@ class _Functional(PassedTrees):
         else:
             raise Unsupported(call, "a TrainState with another function than apply")
         self.replace(given, holder if given is call.keywords[0] else f"graphdef={holder}")
+        functional_masks.given(self, call, keywords["tx"], value, holder)
 
     def _check_given(self, call: ast.Call) -> None:
         """Unsupported where a state is given params that something else has made: they would be Linen's dictionaries."""
@@ -475,7 +479,12 @@ class _Functional(PassedTrees):
 
     # uses ------------------------------------------------------------------------------------------------------
     def _use(self, node: ast.AST, value: Value) -> None:
-        if node in self.dropped or self._is_read_only(node) or functional_loaded.changed(self, node, value):
+        if (
+            node in self.dropped
+            or node in self.masked
+            or self._is_read_only(node)
+            or functional_loaded.changed(self, node, value)
+        ):
             return
         parent = self.parent(node)
         if isinstance(node, ast.Call):
