@@ -32,6 +32,10 @@ _LIFTED = tuple(
     for name in ("scan", "vmap", "remat", "checkpoint", "RNN", "jit", "cond", "switch", "while_loop", "grad", "vjp", "jvp")
 )
 _WITHIN = (ast.Lambda, ast.IfExp, ast.BoolOp, ast.comprehension, ast.ListComp, ast.GeneratorExp, ast.DictComp, ast.SetComp)
+_PLAIN_TESTS = (
+    *(ast.Name, ast.Attribute, ast.UnaryOp, ast.Not, ast.BoolOp, ast.And, ast.Or, ast.Constant, ast.expr_context),
+    *(ast.Compare, ast.cmpop),
+)
 _SIMPLE = (ast.Assign, ast.AnnAssign, ast.Return, ast.Expr)
 
 
@@ -138,10 +142,12 @@ def apply(form: _Functional, call: ast.Call, function: ast.AST) -> None:
         return
     assert isinstance(function, ast.Attribute | ast.Name)
     method, keys, mutable = "", "", False
+    choice = ""
     rest: list[ast.expr | ast.keyword] = list(call.args[1:])
     for keyword in call.keywords:
         if keyword.arg == "mutable":
-            mutable = _mutable(form, call, keyword.value)
+            choice = _choice(form, call, keyword.value)
+            mutable = bool(choice) or _mutable(form, call, keyword.value)
         elif keyword.arg == "rngs":
             keys = _keys(form, call, keyword.value)
         elif keyword.arg == "method":
@@ -162,6 +168,10 @@ def apply(form: _Functional, call: ast.Call, function: ast.AST) -> None:
         return
     name = _before(form, call, model)
     state = f"{context.name('flax.nnx.state')}({name}, {context.name(KINDS['batch_stats'])})"
+    if choice:
+        updates = f"{{'batch_stats': {state}}} if {choice} else {{}}"
+        form.replace(call, f"({name}{method}(", *inputs, f"), {updates})")
+        return
     if _apart(form, call, f"{{'batch_stats': {state}}}"):
         form.replace(call, f"{name}{method}(", *inputs, ")")
         return
@@ -243,6 +253,23 @@ def _mutable(form: _Functional, call: ast.Call, mutable: ast.expr) -> bool:
     if [n.value if isinstance(n, ast.Constant) else None for n in names] != ["batch_stats"] or len(form.parts) == 1:
         raise Unsupported(call, "mutable collections")
     return True
+
+
+def _choice(form: _Functional, call: ast.Call, mutable: ast.expr) -> str:
+    """`train` of `mutable=['batch_stats'] if train else []`: when there are updates. Both give a pair."""
+    if not isinstance(mutable, ast.IfExp):
+        return ""
+    test, sides, said = mutable.test, (mutable.body, mutable.orelse), form.text(mutable.test)
+    if _is_empty(sides[0]):
+        sides, said = sides[::-1], f"not {said}" if isinstance(test, ast.Name | ast.Attribute) else f"not ({said})"
+    plain = all(isinstance(node, _PLAIN_TESTS) for node in subtree(test))
+    if not plain or not _is_empty(sides[1]) or not _mutable(form, call, sides[0]):
+        raise Unsupported(call, "mutable collections")
+    return said
+
+
+def _is_empty(mutable: ast.expr) -> bool:
+    return isinstance(mutable, ast.List | ast.Tuple) and not mutable.elts
 
 
 def _apart(form: _Functional, call: ast.Call, updates: str) -> bool:

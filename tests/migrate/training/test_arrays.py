@@ -150,6 +150,20 @@ PROGRAMS = {
         "NNX602",
     ),
     "a tuple": (HEAD + NET.format(said="Sequence[float]") + BUILD + "net = build((1.0, 2.0, 3.0), 2)\n" + TRAIN, "NNX602"),
+    "several in a tuple": (
+        HEAD
+        + NET.format(said="tuple[jax.Array, jax.Array]").replace("jnp.asarray(self.low)", "self.low[0] * self.low[1]")
+        + "net = Net((jnp.asarray(x.mean(0)), jnp.asarray(x.std(0))))\n"
+        + TRAIN,
+        "NNX602",
+    ),
+    "under keys": (
+        HEAD
+        + NET.format(said="dict[str, jax.Array]").replace("jnp.asarray(self.low)", "self.low['mean']")
+        + "net = Net({'mean': x.mean(0)})\n"
+        + TRAIN,
+        "NNX602",
+    ),
     "kept by setup": (HEAD + SETUP + "state = create(jax.random.key(0))\n" + LOOP, "NNX602"),
     "kept by setup, traced": (HEAD + SETUP + "state = jax.jit(create)(jax.random.key(0))\n" + LOOP, "NNX603"),
     "in a scan of a jitted function": (HEAD + SCAN, "NNX602"),
