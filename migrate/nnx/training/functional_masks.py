@@ -33,8 +33,8 @@ def find(form: _Functional) -> bool:
         return False
     files = form.program_files()
     frozen = [call for call in form.flow.uses.calls(_FROZEN) if form.source(call).module in files]
-    for node in (*frozen, *(mask for mask in form.other_masks if not _is_read_once(form, mask))):
-        raise Unsupported(node, _REASON)
+    for found in (*frozen, *(mask for mask in form.other_masks if not _is_read_once(form, mask))):
+        raise Unsupported(found, _REASON)
     for node, value in form.tracked():
         if isinstance(value, OptState) and isinstance(node, ast.Call) and not _of_state(form, node):
             raise Unsupported(node, _REASON)
