@@ -54,6 +54,7 @@ class ClassPlan:
     unnamed_streams: bool = False  # may it draw from a stream whose name the code does not write out?
     sown: frozenset[str] = frozenset()  # collections that the class and its submodules sow into
     arrays: bool = False  # do the class or its submodules keep arrays beside their variables?
+    wraps: bool = False  # do they wrap a module that stays Linen?
     late: bool = False  # do the class or its submodules make variables when they are called?
     modes: frozenset[str] = frozenset()  # its name and those below it that ask whether batch statistics are mutable
     updated: frozenset[str] = frozenset()  # `Counter.count`: what the call may update that is Linen's `init`, however deep
@@ -79,7 +80,7 @@ class ClassPlan:
     def hold(self, inner: ClassPlan) -> bool:
         """Give the class what another has that it holds, which its own text does not tell: True if that was anything new."""
         new = False
-        for name in ("collections", "rng_streams", "shared_streams", "sown", "modes", "unnamed_streams", "arrays"):
+        for name in ("collections", "rng_streams", "shared_streams", "sown", "modes", "unnamed_streams", "arrays", "wraps"):
             own = getattr(self, name)
             new |= own != own | getattr(inner, name)
             setattr(self, name, own | getattr(inner, name))

@@ -14,7 +14,16 @@ from ...source import SourceFile
 from ...trees import of_kind, subtree
 from ..calls import drawn, sown
 from ..factories import outside_chains
-from ..fields import call_fields, field_comments, frozen_fields, inherited_fields, kept_fields, overriding, post_init
+from ..fields import (
+    array_fields,
+    call_fields,
+    field_comments,
+    frozen_fields,
+    inherited_fields,
+    kept_fields,
+    overriding,
+    post_init,
+)
 from ..refused import imported_in_methods
 from ..setup import own_arguments
 from ..text.text_parts import length
@@ -209,6 +218,8 @@ def _stored_value(writer: ClassWriter, field: Field) -> Parts:
         return (f"{writer.namer.parity('made_in_turn')}({field.name}, {size}, rngs=rngs)",)
     if isinstance(writer.run.held.get(field.name), Repeated):
         return (f"{writer.namer.name('flax.nnx.List')}({field.name})",)
+    if array_fields.are_arrays(field):
+        return (f"{writer.namer.name('flax.nnx.data')}({field.name})",)
     return (field.name,)
 
 

@@ -25,6 +25,12 @@ def updated_at_init(text: ClassText, made: list[Site], plan: Plan) -> frozenset[
     return frozenset(own.union(*(each.updated for each in below(made, plan))))
 
 
+def wraps(made: list[Site], plan: Plan) -> bool:
+    """Is a module that stays Linen wrapped, by the class itself or by what it makes?"""
+    own = any(kind.bridged for site in made for kind in (site, *site.alternatives))
+    return own or any(each.wraps for each in below(made, plan))
+
+
 def modes(text: ClassText, made: list[Site], plan: Plan) -> frozenset[str]:
     """The classes whose `use_running_average` says what Linen's `mutable=` said: see `is_mutable_collection`."""
     own = {text.model.name} if text.run.mode_flag else set()

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from ...linen.modules.self_calls import SetupParam
 from ...linen.values.sites import Repeated, Table, items_of
 from ...linen.values.values import Array, Tup, Value
 from ...trees import subtree
@@ -35,7 +36,8 @@ def keeps_arrays(text: ClassText) -> bool:
 
 
 def _leaves(held: Value) -> Iterator[Value]:
-    if not isinstance(held, Tup | Table | Repeated):
+    """What is held, but for parameters, which are variables."""
+    if not isinstance(held, Tup | Table | Repeated | SetupParam):
         yield held
     for item in items_of(held):
         yield from _leaves(item)

@@ -41,13 +41,14 @@ from . import (
     bound_models,
     changes,
     copies,
+    functional_arrays,
     functional_calls,
     functional_gradients,
     functional_jitted,
     functional_kinds,
     functional_loaded,
+    functional_masks,
     functional_state_classes,
-    given_arrays,
     handed_apply,
     handed_models,
     init_functions,
@@ -55,7 +56,6 @@ from . import (
     leaf_order,
     linen_trees,
     lost_trees,
-    masks,
     methods,
     optimizer_slots,
     removals,
@@ -136,10 +136,13 @@ class _Functional(PassedTrees):
         self.clashes = False
         self.init_calls: list[ast.Call] = []
         self.streams: tuple[str, ...] = ()  # that they draw from when they are called
+        self.fixed = False  # do they hold arrays that are no variables, which are a part of their structure?
         self.annotated = False  # have their variables axes?
         self.functions: dict[ast.Call, InitFunction] = {}  # calls that initialize by a function
         self.wrapped: dict[ast.Call, Wrapped] = {}  # calls of functions that only initialize
         self.read_only: set[Symbol] = set()  # parameters that are given dictionaries as Linen has them, and read them
+        self.by_name = False  # have they an optimizer that goes by the names of params?
+        self.masked: set[ast.AST] = set()  # what is made of dictionaries for such an optimizer
         self.structures: set[Symbol] = set()  # names that were given a model, and now its structure
         self.made_names = made_names or MadeNames()  # for variables that the program had no names for
         self.returned: set[tuple[ast.AST, tuple[int, ...]]] = set()  # results of functions that are structures now
@@ -153,13 +156,13 @@ class _Functional(PassedTrees):
         functional_calls.check_state(self)
         self.check_boxes()
         bound_models.check(self)
-        given_arrays.check(self)
+        self.fixed = functional_arrays.fixed(self)
         self.annotated = bool(self.flow.project.annotated_classes)
         if self.linen_says("_with_axes"):
             raise Unsupported(site, "axes in a collection of their own")
         methods.check(self)
         methods.check_attributes(self)
-        masks.check(self)
+        self.by_name = functional_masks.find(self)
         changes.check(self)
         leaf_order.check(self)
         spec_trees.check(self)
@@ -189,6 +192,7 @@ class _Functional(PassedTrees):
         self.read_only = linen_trees.readers(self)
         self.structures = handed_models.find(self)
         shared_structures.widen(self)
+        self.masked = functional_masks.write(self)
         for call in inits:
             self._init(call)
         for found in wrapped:
@@ -328,7 +332,7 @@ class _Functional(PassedTrees):
     def _structure(self, kind: Kind, call: ast.AST, base: ast.expr, value: Value) -> str:
         """The structure of a model that is never initialized: `nnx.graphdef(nnx.eval_shape(lambda: model(...)))`."""
         inputs = call.args[1:] if isinstance(call, ast.Call) and not self.flow.creates_state(call) else []
-        if not isinstance(value, Model) or len(value.sites) != 1 or not inputs:
+        if not isinstance(value, Model) or len(value.sites) != 1 or not inputs or self.fixed:
             raise Unsupported(call, "several models of one kind")
         assert isinstance(call, ast.Call)
         context = self.context(call)
@@ -353,6 +357,7 @@ class _Functional(PassedTrees):
         given, keywords = self.given_to_init(call)
         if not given or any(k.arg in (None, "method", "mutable", "rngs") for k in keywords):
             raise Unsupported(call, "init of another method")
+        functional_arrays.check_init(self, call)
         base = self.initialized(call)
         context = self.context(call)
         kind = functional_kinds.of(self, call, self.flow.value(call))
@@ -360,7 +365,7 @@ class _Functional(PassedTrees):
         if kind.plan.needs_rngs:
             arguments.append(f"rngs={self.rngs(given[0], self.streams, kind.plan)}")
         split, kinds = context.name("flax.nnx.split"), [context.name(functional_calls.KINDS[part]) for part in self.parts]
-        keyless, end = (f"{context.parity('keyless')}(", ")") if self.streams else ("", "")
+        keyless, end = functional_arrays.stateless(self, context)
         called = f"({', '.join(arguments)}){end}, {', '.join(kinds)})"
         made = (f"{split}({keyless}", base, called)
         moved: tuple[str | ast.expr, ...] = made
@@ -460,6 +465,7 @@ class _Functional(PassedTrees):
         else:
             raise Unsupported(call, "a TrainState with another function than apply")
         self.replace(given, holder if given is call.keywords[0] else f"graphdef={holder}")
+        functional_masks.given(self, call, keywords["tx"], value, holder)
 
     def _check_given(self, call: ast.Call) -> None:
         """Unsupported where a state is given params that something else has made: they would be Linen's dictionaries."""
@@ -473,7 +479,12 @@ class _Functional(PassedTrees):
 
     # uses ------------------------------------------------------------------------------------------------------
     def _use(self, node: ast.AST, value: Value) -> None:
-        if node in self.dropped or self._is_read_only(node) or functional_loaded.changed(self, node, value):
+        if (
+            node in self.dropped
+            or node in self.masked
+            or self._is_read_only(node)
+            or functional_loaded.changed(self, node, value)
+        ):
             return
         parent = self.parent(node)
         if isinstance(node, ast.Call):
@@ -524,13 +535,7 @@ class _Functional(PassedTrees):
         if self.jitted is not None and self.jitted.is_named(node) and not called:
             raise Unsupported(node, "a jitted apply that is handed on")
         if value.name == "apply" and isinstance(node, ast.Attribute) and functional_jitted.mapped(self, parent, node):
-            context = self.context(node)
-            merge = context.name("flax.nnx.merge")
-            given = "variables" if len(self.parts) == 1 else "*variables.values()"
-            if self.is_logical(context):
-                laid_out = context.parity("laid_out")
-                given = f"{laid_out}(variables)" if len(self.parts) == 1 else f"*map({laid_out}, variables.values())"
-            self.replace(node, f"lambda variables, *inputs: {merge}({self.holder(node, node)}, {given})(*inputs)")
+            functional_jitted.write_mapped(self, node)
             return
         if value.name == "apply" and isinstance(parent, ast.keyword) and parent.arg == "apply_fn":
             if self.flow.creates_state(self.parent(parent)):  # type: ignore[arg-type]

@@ -18,14 +18,13 @@ from typing import TYPE_CHECKING
 from ...edits import Span
 from ...linen.flow.flow_values import ClassValue, Collection, Method, Model, Symbol, Variables
 from ...trees import subtree
-from . import collections, functional_fields, functional_jitted
+from . import collections, functional_arrays, functional_fields, functional_jitted
 from .rewrite import Unsupported
 
 if TYPE_CHECKING:
     from .functional import _Functional
 
 KINDS = {"params": "flax.nnx.Param", "batch_stats": "flax.nnx.BatchStat"}
-_STACKED = ("nn.scan", "nn.vmap", "nn.remat_scan", "linen.scan", "linen.vmap")
 # What the transforms of NNX that stand in a call trace anew, in Linen's words.
 _LIFTED = tuple(
     f"{linen}.{name}"
@@ -33,6 +32,10 @@ _LIFTED = tuple(
     for name in ("scan", "vmap", "remat", "checkpoint", "RNN", "jit", "cond", "switch", "while_loop", "grad", "vjp", "jvp")
 )
 _WITHIN = (ast.Lambda, ast.IfExp, ast.BoolOp, ast.comprehension, ast.ListComp, ast.GeneratorExp, ast.DictComp, ast.SetComp)
+_PLAIN_TESTS = (
+    *(ast.Name, ast.Attribute, ast.UnaryOp, ast.Not, ast.BoolOp, ast.And, ast.Or, ast.Constant, ast.expr_context),
+    *(ast.Compare, ast.cmpop),
+)
 _SIMPLE = (ast.Assign, ast.AnnAssign, ast.Return, ast.Expr)
 
 
@@ -47,7 +50,7 @@ def check_state(form: _Functional) -> None:
         raise Unsupported(site, "values that the model sows")
     if len(found) != 1:
         raise Unsupported(site, "models with unlike state")
-    if any("Bridged" in form.contexts[name].parity_parts for name in form.program_files() & form.contexts.keys()):
+    if any(plan.wraps for plan in plans):
         raise Unsupported(site, "a Linen module in the model, which keeps keys of its own")
     for plan in plans:
         collections.check(form, plan)
@@ -56,8 +59,8 @@ def check_state(form: _Functional) -> None:
     form.streams = tuple(sorted(streams))
     if len(form.parts) > 1 and collections.whole(form):
         raise Unsupported(site, "a state that trains all collections")
-    if form.streams and form.linen_says(*_STACKED):
-        raise Unsupported(site, "random streams of stacked layers")
+    if any(plan.shared_streams for plan in plans):  # `keyed` would give every member of the stack a key of its own
+        raise Unsupported(site, "random streams that the members of a stack share")
 
 
 # what init returns -------------------------------------------------------------------------------------------------
@@ -139,10 +142,12 @@ def apply(form: _Functional, call: ast.Call, function: ast.AST) -> None:
         return
     assert isinstance(function, ast.Attribute | ast.Name)
     method, keys, mutable = "", "", False
+    choice = ""
     rest: list[ast.expr | ast.keyword] = list(call.args[1:])
     for keyword in call.keywords:
         if keyword.arg == "mutable":
-            mutable = _mutable(form, call, keyword.value)
+            choice = _choice(form, call, keyword.value)
+            mutable = bool(choice) or _mutable(form, call, keyword.value)
         elif keyword.arg == "rngs":
             keys = _keys(form, call, keyword.value)
         elif keyword.arg == "method":
@@ -154,7 +159,7 @@ def apply(form: _Functional, call: ast.Call, function: ast.AST) -> None:
     context = form.context(call)
     copied = ", copy=True" if mutable or _crosses_a_trace(form, call, states) else ""
     opening, closing = (f"{context.parity('keyed')}(", f", {keys})") if keys else ("", "")
-    model = [opening, *_merged(form, call, function, states), f"{copied}){closing}"]
+    model = [opening, *_merged(form, call, function, states, copied), closing]
     inputs: list[str | ast.AST] = []
     for given in rest:
         inputs += [", ", given] if inputs else [given]
@@ -163,6 +168,10 @@ def apply(form: _Functional, call: ast.Call, function: ast.AST) -> None:
         return
     name = _before(form, call, model)
     state = f"{context.name('flax.nnx.state')}({name}, {context.name(KINDS['batch_stats'])})"
+    if choice:
+        updates = f"{{'batch_stats': {state}}} if {choice} else {{}}"
+        form.replace(call, f"({name}{method}(", *inputs, f"), {updates})")
+        return
     if _apart(form, call, f"{{'batch_stats': {state}}}"):
         form.replace(call, f"{name}{method}(", *inputs, ")")
         return
@@ -178,23 +187,24 @@ def bind(form: _Functional, call: ast.Call) -> None:
     assert isinstance(function, ast.Attribute)
     states = _states(form, call)
     copied = ", copy=True" if _crosses_a_trace(form, call, states) else ""
-    form.replace(call, *_merged(form, call, function, states), f"{copied})")
+    form.replace(call, *_merged(form, call, function, states, copied))
 
 
 def _merged(
-    form: _Functional, call: ast.Call, function: ast.Attribute | ast.Name, states: list[ast.expr | str]
+    form: _Functional, call: ast.Call, function: ast.Attribute | ast.Name, states: list[ast.expr | str], copied: str
 ) -> list[str | ast.AST]:
-    """`nnx.merge(graphdef, params`, as yet open."""
+    """`nnx.merge(graphdef, params)`; `copied`: a further argument."""
     context = form.context(call)
     logical = form.is_logical(context)
-    model: list[str | ast.AST] = [f"{context.name('flax.nnx.merge')}({form.holder(call, function)}"]
+    opening, end = functional_arrays.merged(form, context)
+    model: list[str | ast.AST] = [f"{opening}{context.name('flax.nnx.merge')}({form.holder(call, function)}"]
     for state in states:
         if isinstance(state, str):
             whole = state.removeprefix("*")
             model.append(f", *map({context.parity('laid_out')}, {whole})" if logical else f", {state}")
         else:
             model += [f", {context.parity('laid_out')}(", state, ")"] if logical else [", ", state]
-    return model
+    return [*model, f"{copied}){end}"]
 
 
 def _states(form: _Functional, call: ast.Call) -> list[ast.expr | str]:
@@ -243,6 +253,23 @@ def _mutable(form: _Functional, call: ast.Call, mutable: ast.expr) -> bool:
     if [n.value if isinstance(n, ast.Constant) else None for n in names] != ["batch_stats"] or len(form.parts) == 1:
         raise Unsupported(call, "mutable collections")
     return True
+
+
+def _choice(form: _Functional, call: ast.Call, mutable: ast.expr) -> str:
+    """`train` of `mutable=['batch_stats'] if train else []`: when there are updates. Both give a pair."""
+    if not isinstance(mutable, ast.IfExp):
+        return ""
+    test, sides, said = mutable.test, (mutable.body, mutable.orelse), form.text(mutable.test)
+    if _is_empty(sides[0]):
+        sides, said = sides[::-1], f"not {said}" if isinstance(test, ast.Name | ast.Attribute) else f"not ({said})"
+    plain = all(isinstance(node, _PLAIN_TESTS) for node in subtree(test))
+    if not plain or not _is_empty(sides[1]) or not _mutable(form, call, sides[0]):
+        raise Unsupported(call, "mutable collections")
+    return said
+
+
+def _is_empty(mutable: ast.expr) -> bool:
+    return isinstance(mutable, ast.List | ast.Tuple) and not mutable.elts
 
 
 def _apart(form: _Functional, call: ast.Call, updates: str) -> bool:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from ...linen.flow.flow_values import Method, Model, Symbol
 from ...trees import subtree
+from . import functional_arrays
 from .jitted_apply import is_wrapped
 from .rewrite import JIT, Unsupported
 
@@ -86,7 +87,8 @@ class Jitted:
             function = found.call.args[0]
             assert isinstance(function, ast.Attribute)
             merge, holder = context.name("flax.nnx.merge"), form.holder(found.call, function)
-            written = f"lambda params, *args, **kwargs: {merge}({holder}, params)(*args, **kwargs)"
+            opening, end = functional_arrays.merged(form, context)
+            written = f"lambda params, *args, **kwargs: {opening}{merge}({holder}, params){end}(*args, **kwargs)"
             target = found.statement.targets[0]
             if isinstance(target, ast.Attribute):
                 form.replace(target, found.name)
@@ -137,3 +139,15 @@ def mapped(form: _Functional, parent: ast.AST, node: ast.AST) -> bool:
         return False
     call = form.parent(parent)
     return isinstance(call, ast.Call) and call.func is parent and not call.keywords
+
+
+def write_mapped(form: _Functional, node: ast.Attribute) -> None:
+    """`jax.vmap(model.apply)` → `jax.vmap(lambda variables, *inputs: nnx.merge(graphdef, variables)(*inputs))`"""
+    context = form.context(node)
+    merge = context.name("flax.nnx.merge")
+    given = "variables" if len(form.parts) == 1 else "*variables.values()"
+    if form.is_logical(context):
+        laid_out = context.parity("laid_out")
+        given = f"{laid_out}(variables)" if len(form.parts) == 1 else f"*map({laid_out}, variables.values())"
+    opening, end = functional_arrays.merged(form, context)
+    form.replace(node, f"lambda variables, *inputs: {opening}{merge}({form.holder(node, node)}, {given}){end}(*inputs)")

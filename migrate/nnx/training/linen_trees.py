@@ -56,7 +56,7 @@ def hand_over(form: _Functional, node: ast.AST) -> bool:
         given_over = trees.looks(form, call)
     graphdef = structure_of(form, node) if given_over else ""
     if given_over and isinstance(whole, ast.Expr):  # elsewhere somebody may go by the order in which init made them
-        graphdef = graphdef or _beside_init(form, node)
+        graphdef = graphdef or beside_init(form, node)
     if not graphdef:
         return False
     if isinstance(node, ast.Call) and form.flow.name(node.func) in _SAME:
@@ -74,7 +74,7 @@ def shown(form: _Functional, node: ast.AST) -> bool:
     whole = isinstance(value, Variables)
     if not form.has(value) or not isinstance(value, Variables | Collection | Gradients):
         return False
-    graphdef = structure_of(form, node) or _beside_init(form, node)
+    graphdef = structure_of(form, node) or beside_init(form, node)
     if not graphdef:
         return False
     single = len(form.parts) == 1
@@ -96,7 +96,7 @@ def _is_printed(form: _Functional, node: ast.expr) -> bool:
     return name in _PRINTING and not (own and name == "print")
 
 
-def _beside_init(form: _Functional, node: ast.expr) -> str:
+def beside_init(form: _Functional, node: ast.expr) -> str:
     """The structure's name in the function that calls init, below that call, where there is one model."""
     scope = form.function(node)
     home = form.kinds[0].homes.get(scope) if len(form.kinds) == 1 else None

@@ -26,7 +26,7 @@ from ...linen.flow.flow_values import (
 )
 from ...linen.flow.flow_versions import bare
 from ...linen.flow.spec_makers import makes_specs
-from . import leaf_order, loaded
+from . import leaf_order, loaded, masks
 from .rewrite import Rewrite, Unsupported
 
 _LEAF_BY_LEAF = ("jax.tree", "optax.", "jax.lax.p", "copy.", "chex.", "flax.jax_utils.")
@@ -153,6 +153,8 @@ class Lost:
             return False
         if name in _GET and any(isinstance(key, ast.Constant) and key.value in _SCALARS for key in node.args):
             return False
+        if masks.takes_masks(name):
+            return False  # an optimizer keeps which params there are, and none of them
         return any(map(self.holds, [*node.args, *(k.value for k in node.keywords)]))
 
 

@@ -67,6 +67,11 @@ def by_name(form: Rewrite) -> bool:
     return found
 
 
+def takes_masks(name: str) -> bool:
+    """Does a function of optax make an optimizer of masks or labels?"""
+    return name.startswith("optax.") and name.rpartition(".")[2] in _PLACES
+
+
 def has_axes(form: Rewrite) -> bool:
     """May variables of the program's models be boxed, with names for their axes?"""
     return form.linen_says(*_AXES)
@@ -107,6 +112,7 @@ def _argument(form: Rewrite, given: ast.expr, *, is_mask: bool) -> bool:
         form.masks.add(form.flow.symbol(form.source(given), given))
         return True
     if not functions and is_mask:
+        form.other_masks.append(given)
         return True
     return any(_goes_by_path(form.flow, function, set()) for function in functions)
 

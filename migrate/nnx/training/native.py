@@ -48,6 +48,7 @@ from . import (
     device_copies,
     field_trees,
     formatted,
+    given_arrays,
     handed_methods,
     init_reach,
     jitted_apply,
@@ -171,6 +172,7 @@ class _Native(Rewrite):
         self.by_hand = by_hand.find(self)
         attributes.check(self)
         self._home()
+        given_arrays.check(self, self.init)
         self.makers = makers.find(self)
         self.state_makers = state_makers.find(self)
         self.handed = handed_methods.find(self)

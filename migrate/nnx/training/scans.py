@@ -12,7 +12,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from ...edits import Part
-from ...linen.flow.flow_values import SCAN, Function, State
+from ...linen.flow.flow_values import SCAN, Function, State, sites_of
 from ...source import SourceFile
 from .loops import same_state
 from .rewrite import Unsupported
@@ -37,6 +37,13 @@ def carried(form: _Native, call: ast.AST, node: ast.AST) -> bool:
 def _steps(form: _Native, call: ast.Call) -> bool:
     body = form.flow.value(call.args[0])
     return isinstance(body, Function) and all(node in form.functions for node in body.nodes)
+
+
+def updates_what_it_returns(form: _Native, call: ast.Call) -> bool:
+    """Does a call, or the body of a scan, update the state that it returns? That is in its place then, and not returned."""
+    called = form.flow.value(call.args[0] if is_scan(form, call) and call.args else call.func)
+    steps = [form.functions[node] for node in called.nodes if node in form.functions] if isinstance(called, Function) else []
+    return any(step.updates and sites_of(form.flow.value(call)) for step in steps)
 
 
 def write(form: _Native, step: Step, source: SourceFile, call: ast.Call) -> None:

@@ -354,6 +354,8 @@ class Step:
         form, value = self.form, statement.value
         if value is None:
             return
+        if isinstance(value, ast.Call) and not self.updates and scans.updates_what_it_returns(form, value):
+            raise Unsupported(value, "a state that is made and returned by the call that updates it")
         if isinstance(form.flow.value(value), State):
             if isinstance(value, ast.Name) and self._mine(value):
                 symbol = form.flow.symbol(form.source(value), value)

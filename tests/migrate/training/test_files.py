@@ -52,7 +52,7 @@ PROGRAMS = {
     "norms_of_layers_in_a_step": ("NNX601", "NNX603"),
     "params_in_their_order": ("NNX603", "NNX603"),
     "params_shown_by_module": ("NNX603", "NNX603"),
-    "rates_by_layer": ("NNX601 NNX609", "NNX603"),
+    "rates_by_layer": ("NNX601 NNX609", "NNX602 NNX609"),
     "scores_of_a_registered_model": ("NNX603 NNX607", "NNX603 NNX607"),
     "sizes_of_a_layer": ("NNX601 NNX609", "NNX603"),
     "sums_of_layers_by_a_function": ("NNX603", "NNX603"),

@@ -120,13 +120,13 @@ PROGRAMS = {
         SPLIT,
         "forward(params, x)",
     ),
-    "a field that is an array": (scaled("jax.Array", "net = Net(jnp.array([2.0]))"), KEPT, "Functional"),
+    "a field that is an array": (scaled("jax.Array", "net = Net(jnp.array([2.0]))"), SPLIT, "unfixed("),
     "an array of numpy in a keyword": (
         scaled("object", "net = Net(scale=np.full((1,), 2.0, np.float32))"),
-        KEPT,
-        "Functional",
+        SPLIT,
+        "unfixed(",
     ),
-    "an array under a name": (scaled("object", "scales = jnp.array([2.0])\nnet = Net(scales)"), KEPT, "Functional"),
+    "an array under a name": (scaled("object", "scales = jnp.array([2.0])\nnet = Net(scales)"), SPLIT, "unfixed("),
     "a number": (scaled("float", "net = Net(2.0)"), SPLIT, "partial(Net, 2.0)"),
 }
 
