@@ -74,14 +74,16 @@ def of_class(project: Project, source: SourceFile, node: ast.expr) -> tuple[Sour
     """What a class that is no module holds under a name: `class Config: norm = nn.LayerNorm`, asked for as `Config.norm`."""
     owner, _, name = (project.qualname(source, node) or "").rpartition(".")
     found = project.definition(owner) if owner and owner not in project.linen_classes else None
-    made = getattr(found[1], "value", None) if found is not None else None
-    for keyword in made.keywords if isinstance(made, ast.Call) and found is not None else ():
+    if found is None:
+        return None
+    made = getattr(found[1], "value", None)
+    for keyword in made.keywords if isinstance(made, ast.Call) else ():
         if keyword.arg == name:  # `kinds = SimpleNamespace(norm=nn.LayerNorm)`, asked for as `kinds.norm`
             return found[0], keyword.value
-    for statement in getattr(found[1], "body", ()) if found is not None and isinstance(found[1], ast.ClassDef) else ():
+    for statement in found[1].body if isinstance(found[1], ast.ClassDef) else ():
         targets = statement.targets if isinstance(statement, ast.Assign) else [getattr(statement, "target", None)]
         value = getattr(statement, "value", None)
-        if isinstance(statement, ast.Assign | ast.AnnAssign) and value is not None and found is not None:
+        if isinstance(statement, ast.Assign | ast.AnnAssign) and value is not None:
             if any(isinstance(target, ast.Name) and target.id == name for target in targets):
                 return found[0], value
     return None
