@@ -73,7 +73,7 @@ def refuse_unbound(source: SourceFile, node: ast.Name) -> None:
     """Raises Unmigratable for the name of a function that nothing in the file binds, but for its `exec` or `globals()`."""
     names, name = source.names, node.id
     if source.words.isdisjoint(_BINDING):
-        return  # calling it raises NameError, now and then
+        return  # calling it raises NameError, before and after
     known = name in names.imports or name in names.star_names or hasattr(builtins, name) or names.binders(name)
     if not known and not names.star_imports:
         raise Unmigratable("NNX138", f"`{name}` is called, which no code here binds: it may make modules", node)
