@@ -179,12 +179,11 @@ class _Functional(PassedTrees):
         self.functions = {call: function for call, function in functions.items() if function is not None}
         within = {function.init for function in self.functions.values()} | {found.inner for found in wrapped}
         known = {*self.functions, *self.wrapped}
-        inits = [call for call in calls if call in known or (self._is_init(call) and call not in within)]
+        self.init_calls = inits = [c for c in calls if c in known or (self._is_init(c) and c not in within)]
         if not inits:
             raise Unsupported(site, "init is not called here")
         for call in inits:
             init_reach.check_wanted(self, call)
-        self.init_calls = inits
         self.kinds = functional_kinds.find(self, inits)
         self.fields = self._tree_fields() | set(self.parts)
         for kind in self.kinds:
@@ -250,10 +249,8 @@ class _Functional(PassedTrees):
         base = self.initialized(call)
         cls = kind.plan.qualname.rpartition(".")[2].lower()
         alone = self.flow.native_sites_by_file[source.module] == 1
-        wanted = ["graphdef"] if alone else []
-        wanted += [
-            f"{stem}_graphdef" for stem in (base.id.removeprefix("self.") if isinstance(base, ast.Name) else cls, cls)
-        ]
+        stems = (base.id.removeprefix("self.") if isinstance(base, ast.Name) else cls, cls)
+        wanted = [*(["graphdef"] if alone else []), *(f"{stem}_graphdef" for stem in stems)]
         others = {name for other in self.kinds if other is not kind for name in other.graphdefs.values()}
         others |= {name for module, _, name in self.made_names.structures if module == source.module}
         name = next((name for name in wanted if name not in taken and name not in others), "")
