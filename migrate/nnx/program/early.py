@@ -43,6 +43,7 @@ class Types:
         self.ctx = ctx
         self.classes: dict[str, ast.ClassDef] = {}
         self.variable_types = set(VARIABLE_TYPES)
+        self._kinds: dict[tuple[ast.AST, int], Kind | None] = {}  # answers of `kind`
         self._assigned: dict[ast.AST, dict[str, list[tuple[ast.expr, int | None]]]] = {}  # of scopes, by name
 
     @classmethod
@@ -93,6 +94,12 @@ class Types:
     def kind(self, node: ast.AST | None, depth: int = 0) -> Kind | None:
         if node is None or depth > _DEPTH:
             return None
+        asked = node, depth  # names lead to calls of functions that lead to names: many ways come by the same places
+        if asked not in self._kinds:
+            self._kinds[asked] = self._kind(node, depth)
+        return self._kinds[asked]
+
+    def _kind(self, node: ast.AST, depth: int) -> Kind | None:
         if isinstance(node, ast.Call):
             return self._call(node, depth)
         if isinstance(node, ast.Name):
