@@ -168,7 +168,7 @@ def test_variables_that_attributes_are_given_from_outside(tmp_path: pathlib.Path
 
 def test_functions_that_call_each_other_are_asked_once() -> None:
     """Each leads to all the others, by many ways: following every way would not end."""
-    names = [f"f{number}" for number in range(8)]
+    names = [f"f{number}" for number in range(30)]
     calls = "".join(f"    a = {name}(x)\n" for name in names)
     text = "from flax import nnx\n\n\n" + "\n\n".join(f"def {name}(x):\n{calls}    return a\n" for name in names)
     text += "\n\nmodel = nnx.Linear(2, 3, rngs=nnx.Rngs(0))\ny = f0(model)\nprint(y.value, model.kernel.value)\n"
