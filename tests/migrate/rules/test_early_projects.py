@@ -168,11 +168,11 @@ def test_variables_that_attributes_are_given_from_outside(tmp_path: pathlib.Path
 
 def test_functions_that_call_each_other_are_asked_once() -> None:
     """Each leads to all the others, by many ways: following every way would not end."""
-    names = [f"f{number}" for number in range(30)]
+    names = [f"f{number}" for number in range(45)]
     calls = "".join(f"    a = {name}(x)\n" for name in names)
     text = "from flax import nnx\n\n\n" + "\n\n".join(f"def {name}(x):\n{calls}    return a\n" for name in names)
     text += "\n\nmodel = nnx.Linear(2, 3, rngs=nnx.Rngs(0))\ny = f0(model)\nprint(y.value, model.kernel.value)\n"
     started = time.process_time()
     (found,) = migrate_project([SourceFile.parse(pathlib.Path("m.py"), "m", text)]).files
     assert "print(y.value, model.kernel[...])" in str(found.after)
-    assert time.process_time() - started < 20
+    assert time.process_time() - started < 15
