@@ -9,10 +9,12 @@ import weakref
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from ...linen.execution import module_names
 from ...linen.values.mutation import CHANGING, root_name
 from ...linen.values.sites import Unmigratable
 from ...names import is_type_checking, module_level, other_targets
 from ...trees import of_kind, subtree
+from ..text.text_parts import short
 
 if TYPE_CHECKING:
     from ...linen.project.index import Project
@@ -28,6 +30,11 @@ _changed: weakref.WeakKeyDictionary[Project, dict[str, dict[str, _Place]]] = wea
 def refuse(text: ClassText) -> None:
     """Raises Unmigratable."""
     project, family = text.run.project, text.model.mro()
+    for cls in inner(text.model.node):
+        for call in of_kind(cls, ast.Call):
+            if module_names.makes_modules(text.run, project.qualname(text.source, call.func) or ""):
+                reason = f"{cls.name}, which is defined within it, makes `{short(call)}` (line {call.lineno})"
+                raise Unmigratable("NNX175", reason, text.model.node)
     read = {node.attr for model in family for node in of_kind(model.node, ast.Attribute)}
     for model in family:
         for name, statement in _conditional(model.node):
@@ -41,6 +48,11 @@ def refuse(text: ClassText) -> None:
             line = source.position(node)[0]
             reason = f"`{attribute}` of {model.name} is given another value (line {line} of {source.path.name})"
             raise Unmigratable("NNX175", reason, text.model.node)
+
+
+def inner(node: ast.ClassDef) -> list[ast.ClassDef]:
+    """The classes that stand in a class."""
+    return [cls for cls in of_kind(node, ast.ClassDef) if cls is not node]
 
 
 def _conditional(node: ast.ClassDef) -> Iterator[tuple[str, ast.stmt]]:
@@ -91,4 +103,4 @@ def _assignments(source: SourceFile) -> Iterator[tuple[ast.expr, str, ast.AST]]:
             yield call.args[0], str(name.value) if isinstance(name, ast.Constant) else ast.unparse(name), call
 
 
-__all__ = ["refuse"]
+__all__ = ["inner", "refuse"]

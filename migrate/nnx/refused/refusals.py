@@ -274,9 +274,11 @@ def refuse(text: ClassText) -> None:
         raise Unmigratable("NNX163", conflict)
     own_names.refuse_handed(text)
     messages = {node for method in text.model.own_methods.values() for node, _ in names_in_messages.found(text.run, method)}
+    inner = {n for cls in class_bodies.inner(text.model.node) for n in of_kind(cls, ast.Attribute)}
     for node in of_kind(text.model.node, ast.Attribute):
         if (
-            node.attr in _OF_LINEN
+            node not in inner  # whose `self` is another
+            and node.attr in _OF_LINEN
             and isinstance(node.value, ast.Name)
             and node.value.id == "self"
             and node.attr not in fields

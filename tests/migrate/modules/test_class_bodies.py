@@ -32,6 +32,21 @@ class Net(nn.Module):
 
 
 Net.__doc__ = "A net."
+
+
+class Configured(nn.Module):
+    class Config:
+        name = "net"
+        width = 4
+
+        def said(self):
+            return self.name, self.scope
+
+    config: Config
+
+    @nn.compact
+    def __call__(self, x):
+        return nn.Dense(self.config.width)(x)
 """
 BASE = """from flax import linen as nn
 
@@ -55,6 +70,10 @@ def test_several_attributes_in_one_line() -> None:
     x = jax.random.normal(jax.random.key(0), (2, 5))
     variables = before.Net().init(jax.random.key(1), x)
     assert compat.check_equivalence(before.Net(), variables, after.Net(in_features=5, rngs=nnx.Rngs(0)), x)
+    config = before.Configured.Config()
+    variables = before.Configured(config).init(jax.random.key(1), x)
+    configured = after.Configured(config, in_features=5, rngs=nnx.Rngs(0))
+    assert compat.check_equivalence(before.Configured(config), variables, configured, x)
 
 
 @pytest.mark.parametrize(
@@ -67,6 +86,11 @@ def test_several_attributes_in_one_line() -> None:
         ("if BIG:\n        width = 7\n    else:\n        width = 3", "", "what `width` is"),
         ("width = 3", "Net.width = 5", "`width` of Net is given another value (line 14 of net.py)"),
         ("width = 3", "def fast(self, x): return x\nNet.forward = nn.compact(fast)", "`forward` of Net"),
+        (
+            "width = 3\n    class Config:\n        def make(self): return Net(name='n')",
+            "",
+            "Config, which is defined within it",
+        ),
         ("width = 3", "setattr(Net, 'width', 5)", "`width` of Net"),
         ("width = 3", "class Wide(Net): pass\nNet.width = 5", "`width` of Net"),
     ],
