@@ -111,8 +111,7 @@ REFUSED = {
     "a match statement of a function that takes its subject apart": (
         "NNX120",
         "def build(kind):\n  match kind:\n    case (n, m):\n      return nn.Dense(n * m)\n    case n:\n"
-        "      return nn.Dense(n)\n\n\n"
-        + _compact("return build(self.kind)(x)"),
+        "      return nn.Dense(n)\n\n\n" + _compact("return build(self.kind)(x)"),
     ),
     "a function under a decorator of the project's own that is given a lambda": (
         "NNX135",
@@ -120,7 +119,10 @@ REFUSED = {
         + _compact("return call(lambda y: nn.Dense(4)(y), x)"),
     ),
     "a function in an attribute of a class": ("NNX138", _compact("return Blocks.make(x)")),
-    "a layer in an attribute of a class": ("NNX134", _compact("return Blocks.layer(4)(x)")),
+    "a layer in an attribute of a class that changes": (
+        "NNX134",
+        _compact("return Blocks.layer(4)(x)") + "\n\nBlocks.layer = nn.Embed\n",
+    ),
     "functions that an object holds": ("NNX138", _compact("return PAIR.first(x)")),
     "functions of a list, in turn": ("NNX138", _compact("for f in LIST:", "  x = f(x)", "return x")),
     "functions that a maker gives, in a list": (
@@ -130,7 +132,11 @@ REFUSED = {
     ),
     "a table that a function looks up in, whose keys are no strings": (
         "NNX138",
-        "def look(k):\n  return NUMBERED[k]\n\n\n" + BOTH + "NUMBERED = {1: plain, 2: normed}\n\n\n"
-        + M + COMPACT + "    return look(self.kind)(x)\n",
+        "def look(k):\n  return NUMBERED[k]\n\n\n"
+        + BOTH
+        + "NUMBERED = {1: plain, 2: normed}\n\n\n"
+        + M
+        + COMPACT
+        + "    return look(self.kind)(x)\n",
     ),
 }
