@@ -27,7 +27,7 @@ FORMS = {  # program → the form that it takes, and with `--jit functional`
     "a_function_that_merges": ("NNX601", "NNX602"),
     "a_function_that_others_call_too": ("NNX603", "NNX603"),
     "a_mask_and_its_opposite": ("NNX601", "NNX603"),
-    "a_mask_of_params": ("NNX601", "NNX603"),
+    "a_mask_of_params": ("NNX601", "NNX602"),
     "a_method_that_comes_to_a_reader": ("NNX602", "NNX602"),
     "a_trainer_with_methods": ("NNX601", "NNX602"),
     "an_item_of_params_out_of_a_function": ("NNX603", "NNX603"),
