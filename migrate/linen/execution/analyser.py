@@ -36,7 +36,6 @@ from ..outside import outside_chains
 from ..outside.given_outside import GivenOutside, Template, given_outside
 from ..outside.outside_chains import OutsideChain
 from ..project.classes import Classes, ClassModel, Field
-from ..shapes import shape_ops
 from ..values.dims import Dim
 from ..values.environment import Env
 from ..values.kind_results import said_by_itself
@@ -46,7 +45,7 @@ from ..values.sites import Abs, BoundArg, CallRecord, Factory, Site, Static, Unm
 from ..values.substitution import Substitution
 from ..values.vague import is_count, is_loose, is_vague, is_written_out
 from ..values.values import Array, Const, Global, Int, Tup, Unknown, Value
-from . import asked_values, changed_arguments, class_methods, number_arguments, side_ranks
+from . import asked_values, changed_arguments, class_methods, entry_arguments, number_arguments, side_ranks
 from .execute import Execution
 from .helpers import Slot
 from .needed_sizes import needed_sizes
@@ -227,7 +226,7 @@ class Analyser:
         ranks = self.ranks.setdefault(model.qualname, {})
         for _ in range(4):
             execution = Execution(model, self)
-            with shape_ops.implied_ranks() as implied:
+            with entry_arguments.followed(model) as implied:
                 failure: Unmigratable | None = None
                 try:
                     execution.run()
@@ -509,7 +508,7 @@ class Analyser:
             run.ranks = ranks
             run.given_arguments = {method: flags}
             try:
-                with self.reads.by(site.target), shape_ops.implied_ranks():  # these are of the arguments of that class
+                with self.reads.by(site.target), entry_arguments.followed(called.model):
                     run.run()
             except Unmigratable:
                 return None

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import functools
+from collections.abc import Iterator
 from typing import Any
 
-from ...trees import subtree
+from ...trees import of_kind, subtree
 from ..modules import by_passes, given_carries
 from ..modules.module_calls import INITIAL_CARRY
 from ..modules.self_calls import dtype_default
-from ..project.classes import Method
+from ..project.classes import ClassModel, Method
+from ..shapes import shape_ops
 from ..values import rest_arguments, tuple_arguments
 from ..values.dims import Dim
 from ..values.sites import Abs
@@ -27,6 +30,23 @@ def of_method(run: Any, method: Method) -> dict[str, Abs]:
     if method.node.args.kwarg:
         arguments[method.node.args.kwarg.arg] = Abs(Unknown(f"**{method.node.args.kwarg.arg}"))
     return arguments
+
+
+@contextlib.contextmanager
+def followed(model: ClassModel) -> Iterator[dict[str, int]]:
+    """What operations tell of a class's own arguments while its code is followed, as it asks for sizes of some."""
+    sized = frozenset[str]().union(*[_sized(method.node) for method in model.methods().values()])
+    with shape_ops.implied_ranks() as implied, shape_ops.sized(sized):
+        yield implied
+
+
+@functools.lru_cache(maxsize=4096)
+def _sized(function: ast.FunctionDef) -> frozenset[str]:
+    """`x` of `x.shape[-1]`, which no number has, where nothing else takes its name."""
+    shapes = [n.value for n in of_kind(function, ast.Subscript) if isinstance(n.value, ast.Attribute)]
+    owners = [shape.value for shape in shapes if shape.attr == "shape"]
+    stored = {n.id for n in of_kind(function, ast.Name) if not isinstance(n.ctx, ast.Load)}
+    return frozenset(owner.id for owner in owners if isinstance(owner, ast.Name)) - stored
 
 
 def _argument(run: Any, method: Method, parameter: ast.arg) -> Abs:

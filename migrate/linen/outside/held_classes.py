@@ -44,6 +44,9 @@ def held_kinds(run: Any, qualname: str) -> tuple[SourceFile, ast.expr] | None:
     if found is None or not isinstance(found[1], ast.ClassDef) or len(found[0].binding(found[1].name)) != 1:
         return None
     source, statement = found
+    marks = [run.project.qualname(source, d.func if isinstance(d, ast.Call) else d) for d in statement.decorator_list]
+    if statement.bases or statement.keywords or any(mark != "dataclasses.dataclass" for mark in marks):
+        return None  # an enumeration, or what a metaclass or a decorator makes of it
     bound = [s for s in statement.body if isinstance(s, ast.Assign | ast.AnnAssign) and name in _targets(s)]
     value = value_given(bound[0], name) if len(bound) == 1 else None
     if value is None or [n for n in source.names.binders(name) if source.names.bound_by(n) is statement][1:]:

@@ -56,6 +56,19 @@ def implied_ranks() -> Iterator[dict[str, int]]:
         _implied.reset(token)
 
 
+_sized: contextvars.ContextVar[frozenset[str]] = contextvars.ContextVar("sized", default=frozenset())
+
+
+@contextlib.contextmanager
+def sized(arguments: frozenset[str]) -> Iterator[None]:
+    """Inside, these arguments are known to have dimensions: the code asks for `x.shape[-1]`, which a number has not."""
+    token = _sized.set(arguments)
+    try:
+        yield
+    finally:
+        _sized.reset(token)
+
+
 def imply(shape: Shape, rank: int) -> Shape:
     """`shape`, known to have `rank` dimensions. Raises Stop if it cannot have."""
     if shape.lead is None:
@@ -192,7 +205,7 @@ def _evidence(shape: Shape, other: Shape) -> Shape:
         for atom in dim.atoms() if dim is not None else ():
             if atom.kind == "input" and atom.args[0] == lead.argument and atom.args[1] < 0:
                 deepest = max(deepest, -atom.args[1])
-    if other.lead is None and other.dims and other.dims[-1] is not None and other.dims[-1].value is None:
+    if other.lead is None and other.dims and lead.argument in _sized.get():
         deepest = max(deepest, 1)
     missing = deepest - lead.dropped
     return shape.expand(len(shape.dims) + missing) if missing > 0 else shape

@@ -109,6 +109,9 @@ class Kitchen:
         why = unsuitable_file(source)
         if why:
             raise Uncopyable(why)
+        for user, use in self.uses.get(key) or ():
+            if use.root.id in user.names.alternatives:
+                raise Uncopyable(f"{user.path.name} imports one or another thing as {use.root.id}")
         found = self.project.definition(key)
         assert found is not None
         node = found[1]
@@ -152,6 +155,8 @@ class Kitchen:
         source, key, root = recipe.source, reference.key, reference.root
         module, _, name = key.rpartition(".")
         asked = key in self.needed and reference.when is not When.ANNOTATION
+        if asked and root.id in source.names.alternatives:
+            raise Uncopyable(f"{source.path.name} imports one or another thing as {root.id}")
         if asked and module != source.module:
             if isinstance(reference.node, ast.Name) and self._imported_plainly(source, root.id):
                 recipe.from_copies[root.id] = key

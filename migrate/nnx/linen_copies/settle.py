@@ -98,7 +98,7 @@ def settle(
         if bridge:
             kitchen = Kitchen(classes, references, demand.copies.needed, demand.users, demand.uses())
             kitchen.cook()
-            failed = {**kitchen.failed, **demand.by_condition()}
+            failed = kitchen.failed
         else:
             failed = dict.fromkeys(demand.copies.needed, "--no-bridge")
         for key, why in failed.items():
@@ -214,11 +214,6 @@ class _Demand:
                 if inner != module and imported_within(source, self.project.files[inner], reference.node) is None:
                     self.users.setdefault(inner, set()).add(module + SUFFIX)
                 self._need(reference.key, outer)
-
-    def by_condition(self) -> dict[str, str]:
-        """What a name of a class that stays Linen may mean, as the code that ran decides, and why no copy will do."""
-        found = [(s, r) for s, r in self.copies.redirects if r.root.id in s.names.alternatives]
-        return {r.key: f"{s.path.name} imports one or another thing as {r.root.id}" for s, r in found}
 
     def uses(self) -> Mapping[str, list[tuple[SourceFile, Reference]] | None]:
         """Where what stays Linen refers to each key; None where a copy does."""

@@ -72,7 +72,8 @@ def _method(
 
 def of_class(project: Project, source: SourceFile, node: ast.expr) -> tuple[SourceFile, ast.expr] | None:
     """What a class that is no module holds under a name: `class Config: norm = nn.LayerNorm`, asked for as `Config.norm`."""
-    owner, _, name = (project.qualname(source, node) or "").rpartition(".")
+    dotted = (project.qualname(source, node) or "").removesuffix(".value")  # of a member of an enumeration
+    owner, _, name = dotted.rpartition(".")
     found = project.definition(owner) if owner and owner not in project.linen_classes else None
     if found is None:
         return None

@@ -13,7 +13,8 @@ from nnx_migrate.migrate.source import SourceFile
 
 from .loading import both_sides
 
-TEXT = """import functools
+TEXT = """import enum
+import functools
 import types
 
 from flax import linen as nn
@@ -43,6 +44,29 @@ class Kinds:
     layers = [nn.Dense, nn.Dense]
 
 
+class Members(enum.Enum):
+    dense = nn.Dense
+
+
+class Looked(type):
+    def __getattribute__(cls, name):
+        return nn.RMSNorm if name == "norm" else super().__getattribute__(name)
+
+
+class Other(metaclass=Looked):
+    norm = nn.LayerNorm
+
+
+def changed(cls):
+    cls.norm = nn.RMSNorm
+    return cls
+
+
+@changed
+class Changed:
+    norm = nn.LayerNorm
+
+
 Kinds.norm = nn.RMSNorm
 maker = Further()
 given = types.SimpleNamespace(layer=nn.Dense)
@@ -67,6 +91,9 @@ class Net(nn.Module):
         ("globals()['mlp'](x)", "NNX134", "`globals()` reads names"),
         ("nn.Dense(3)(maker.plain(x))", "", ""),
         ("given.layer(3)(x)", "NNX134", "`given.layer(3)`"),
+        ("Members.dense.value(3)(x)", "NNX134", "`Members.dense.value(3)`"),
+        ("Other.norm()(x)", "NNX134", "`Other.norm()`"),
+        ("Changed.norm()(x)", "NNX134", "`Changed.norm()`"),
         ("Kinds.norm()(x)", "NNX134", "`Kinds.norm()`"),
         ("sum(kind(3)(x) for kind in Kinds.layers)", "NNX132", ""),
         ("Kinds.dense(3)(x)", "", ""),

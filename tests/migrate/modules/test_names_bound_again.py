@@ -299,3 +299,69 @@ def test_what_a_condition_imports_from_one_file_or_another() -> None:
         assert compat.check_equivalence(sides[0].Net(), variables, native, x)
         outer = sides[0].Outer().init(jax.random.key(1), x)
         assert (sides[0].Outer().apply(outer, x) == sides[1].Outer().apply(outer, x)).all()
+
+
+MISSING = """from flax import linen as nn
+
+try:
+    from {module} import attend
+except ImportError:
+    attend = None
+
+
+class Net(nn.Module):
+    @nn.compact
+    def __call__(self, x):
+        if attend is None:
+            x = nn.Dense(2)(nn.Dense(3)(x))
+        else:
+            x = attend(x)
+        return x
+"""
+
+
+@pytest.mark.parametrize("name", ["nowhere", "attending"])
+def test_what_may_be_missing_is_asked_for(name: str) -> None:
+    """Both are followed: whether the import succeeds is known only where the program runs."""
+    module("attending", "def attend(x):\n    return 2 * x\n")
+    text = MISSING.format(module=name)
+    before, after = both_sides(f"missing_{name}", text)
+    x = jax.random.normal(jax.random.key(0), (2, 4))
+    variables = before.Net().init(jax.random.key(1), x)
+    assert bool(variables) is (name == "nowhere")
+    assert compat.check_equivalence(before.Net(), variables, after.Net(in_features=4, rngs=nnx.Rngs(0)), x)
+
+
+HELPER = """BIG = False
+if BIG:
+    from wide_parts import Part
+else:
+    from narrow_parts import Part
+
+
+def make():
+    return Part()
+"""
+USER = """from flax import linen as nn
+from helper_of_either import make
+
+
+class Net(nn.Module):
+    @nn.compact
+    def __call__(self, x):
+        if self.is_mutable_collection("other"):
+            x = x + 1
+        return nn.Dense(3)(make()(x))
+"""
+
+
+def test_no_linen_copy_of_one_of_two_is_kept_for_a_helper() -> None:
+    parts = {"wide_parts": PARTS.format(width=7, scale=2), "narrow_parts": PARTS.format(width=2, scale=3)}
+    files = {**parts, "helper_of_either": HELPER, "user": USER}
+    result = migrate_project([SourceFile.parse(Path(f"{name}.py"), name, text) for name, text in files.items()])
+    assert {plan.qualname: plan.code for plan in result.classes} == {
+        "narrow_parts.Part": "NNX177",
+        "user.Net": "NNX146",
+        "wide_parts.Part": "NNX177",
+    }
+    assert not any(path.stem.endswith("_linen") for path in result.created)

@@ -69,6 +69,30 @@ FLAG = """class Net(nn.Module):
 """
 
 
+NUMBERS = """class Scaled(nn.Module):
+    @nn.compact
+    def __call__(self, alpha, context):
+        b, t, d = context.shape
+        return nn.Dense(4)(alpha * context.transpose(0, 2, 1))
+
+
+class Net(nn.Module):
+    @nn.compact
+    def __call__(self, context):
+        b, t, d = context.shape
+        alpha = jnp.exp(self.param("alpha", nn.initializers.zeros, ()))
+        return Scaled()(alpha, context) + Scaled(name="again")(2.0, context)
+"""
+
+
+def test_numbers_beside_arrays_of_known_size_have_no_width() -> None:
+    before, after = both_sides("fusions_numbers", HEAD + NUMBERS)
+    context = jax.random.normal(jax.random.key(0), (2, 5, 3))
+    variables = before.Net().init(jax.random.key(1), context)
+    new = after.Net(in_shape=context.shape, rngs=nnx.Rngs(0))
+    assert compat.check_equivalence(before.Net(), variables, new, context)
+
+
 @pytest.mark.parametrize("mode", ["sum", "cat", "max"])
 @pytest.mark.parametrize("name", ["STATEMENT", "HELPER", "STACKED", "FLAG"])
 def test_each_way_has_its_own_width(name: str, mode: str) -> None:
