@@ -162,15 +162,16 @@ class Names:
 
     def imported(self, node: ast.Name) -> str | None:
         """The dotted name that a name was imported as where it stands; None where it was not."""
-        return self._imported_inside(node) or self.imports.get(node.id)
+        scope = self.importing_scope(node)
+        return self._imports_inside[node.id][scope] if scope is not None else self.imports.get(node.id)
 
-    def _imported_inside(self, node: ast.Name) -> str | None:
-        """What a function or class around a name imports it as."""
+    def importing_scope(self, node: ast.Name) -> ast.AST | None:
+        """The function or class around a name that imports it; None where the file does, or nothing."""
         inside = self._imports_inside.get(node.id)
         own = scope = self.scope_of(node) if inside is not None else None
         while scope is not None and inside is not None:
             if scope in inside and (scope is own or not isinstance(scope, ast.ClassDef)):  # a class's are not its methods'
-                return inside[scope]
+                return scope
             scope = self.scope_of(scope)
         return None
 
@@ -434,8 +435,8 @@ class Names:
             return starred
         if self.is_hidden(node.id, node):
             return self._local_class(node)
-        if node.id in self._imports_inside and (imported := self._imported_inside(node)) is not None:
-            return imported
+        if node.id in self._imports_inside and (scope := self.importing_scope(node)) is not None:
+            return self._imports_inside[node.id][scope]
         if self._is_taken_over(node):
             return self.module_imports.get(node.id) if self._bound[node.id] == 1 else None
         if node.id in self._aliases and depth < 8:

@@ -71,11 +71,12 @@ class _File:
     ctx: FileContext
 
     def rewrite(self) -> None:
-        kept: dict[str, tuple[str, str]] = {}  # local names whose import line takes over the new path: the old and the new
+        kept: dict[tuple[ast.AST | None, str], tuple[str, str]] = {}  # where the import takes over the new path: old, new
         source = self.ctx.source
         for node in [*source.by_kind.get(ast.ImportFrom, ()), *source.by_kind.get(ast.Import, ())]:
             assert isinstance(node, ast.ImportFrom | ast.Import)
-            kept |= self._import(node)
+            scope = source.names.scope_of(node)
+            kept |= {(scope, local): paths for local, paths in self._import(node).items()}
         for node in self._candidates():
             parent = source.parents.get(node)
             dotted = self._dotted(node)
@@ -137,11 +138,11 @@ class _File:
             return False
         return base is node or lookup(names.raw_qualname(base) or "") is not None
 
-    @staticmethod
-    def _root(node: ast.AST) -> str:
+    def _root(self, node: ast.AST) -> tuple[ast.AST | None, str]:
+        """The name that a chain starts from, with the function or class that imports it."""
         while isinstance(node, ast.Attribute):
             node = node.value
-        return node.id if isinstance(node, ast.Name) else ""
+        return (self.ctx.source.names.importing_scope(node), node.id) if isinstance(node, ast.Name) else (None, "")
 
     def _selected(self, family: str) -> bool:
         return self.ctx.options.selects(CODES[family])
@@ -222,7 +223,7 @@ class _File:
                     lines.append("import jax")
                 continue
             module, _, tail = new.rpartition(".")
-            if alias.asname or tail == alias.name or local in self._exported:
+            if alias.asname or tail == alias.name or local in self._exported or self._is_imported_again(node, local):
                 lead = f"from {module} import" if module else "import"  # `from jax import api as j` is `import jax as j`
                 lines.append(f"{lead} {tail}" + (f" as {local}" if local != tail else ""))
                 kept[local] = dotted, new
@@ -230,6 +231,16 @@ class _File:
             return {}
         self._write(node, stay, lines)
         return kept
+
+    def _is_imported_again(self, node: ast.ImportFrom, local: str) -> bool:
+        """Does another statement import the name in the same scope, `except ImportError`? Its uses may mean either."""
+        source = self.ctx.source
+        scope = source.names.scope_of(node)
+        for other in [*source.by_kind.get(ast.ImportFrom, ()), *source.by_kind.get(ast.Import, ())]:
+            assert isinstance(other, ast.ImportFrom | ast.Import)
+            if other is not node and source.names.scope_of(other) is scope and local in dict(source.names.bindings(other)):
+                return True
+        return False
 
     def _import_target(self, dotted: str) -> tuple[Gone, str | None] | None:
         found = lookup(dotted)

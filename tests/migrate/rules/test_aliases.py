@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pathlib
+from typing import Any
 
 from nnx_migrate.migrate.pipeline import migrate_project
 from nnx_migrate.migrate.source import SourceFile
@@ -88,3 +89,28 @@ def test_names_that_one_function_imports_from_jax() -> None:
     mine, theirs = got.split("def theirs")
     assert "return pjit(tree_map(f, x), in_axis_resources=None)" in mine
     assert "return jax.jit(f, in_shardings=None)(jax.tree.map(f, x))" in theirs
+
+
+def test_names_that_one_scope_imports_by_several_statements() -> None:
+    """Each statement keeps binding the name, also the one that today's jax gets to."""
+    got = migrate(
+        "try:\n    from jax import tree_map\nexcept ImportError:\n    from jax.tree_util import tree_map\n\n\n"
+        "def f(x, old):\n    if old:\n        from jax import tree_map as tm\n    else:\n"
+        "        from jax.tree_util import tree_map as tm\n    return tm(abs, x)\n\n\n"
+        "def g(x, old):\n    if old:\n        from jax import tree_leaves\n    else:\n"
+        "        from jax.tree_util import tree_leaves\n    return tree_leaves(x)\n"
+    )
+    names: dict[str, Any] = {}
+    exec(got, names)
+    assert names["tree_map"](abs, [-1]) == names["f"]([-1], True) == names["f"]([-1], False) == [1]
+    assert names["g"]([1, (2,)], True) == names["g"]([1, (2,)], False) == [1, 2]
+
+
+def test_the_body_of_a_class_has_imports_of_its_own() -> None:
+    got = migrate(
+        "def tree_map(f, x):\n    return 'own'\n\n\nclass Net:\n    from jax import tree_map\n\n"
+        "    made = tree_map(abs, [-1])\n\n    def method(self, x):\n        return tree_map(abs, x)\n"
+    )
+    names: dict[str, Any] = {}
+    exec(got, names)
+    assert (names["Net"].made, names["Net"]().method([-1])) == ([1], "own")
