@@ -97,7 +97,7 @@ def global_value(run: Any, qualname: str, node: ast.expr, env: Any) -> Abs | Non
         return _constant(run, value, source)
     given = [_constant(run, other, source, ast.Name) for other in module_names.values(source, name)]
     makers = any(one is not None and not isinstance(one.value, Int | Const | Tup | Table) for one in given)
-    if makers or module_names.makes_modules(run, source.names.imports.get(name, "")):
+    if makers or module_names.is_maker(run, source.names.imports.get(name, "")):
         raise module_names.depends(name, node)  # a dict of makers was not followed before: it is changed
     return None
 

@@ -14,7 +14,7 @@ from typing import Any
 from ...catalog import layers
 from ...names import value_given
 from ...source import SourceFile
-from ...trees import of_kind
+from ..modules import made_by_text
 from ..values.sites import Unmigratable
 
 
@@ -31,7 +31,7 @@ def is_one_function(run: Any, source: SourceFile, function: ast.FunctionDef, nod
     binding = source.binding(function.name)
     if len(binding) == 1 or all(isinstance(source.parents[statement], ast.Module) for statement in binding):
         return True
-    if any(_calls_makers(run, source, f) for f in binding if isinstance(f, ast.FunctionDef)):
+    if any(made_by_text.makes_modules(run.project, source, f, set()) for f in binding if isinstance(f, ast.FunctionDef)):
         raise depends(function.name, node)
     return False
 
@@ -51,16 +51,13 @@ def is_one_import(run: Any, source: SourceFile, node: ast.expr) -> bool:
     if len(found) < 2:
         return True
     functions = [(home, f) for home, f in found if isinstance(f, ast.FunctionDef)]
-    if any(makes_modules(run, name) for name in meant) or any(_calls_makers(run, home, f) for home, f in functions):
+    makers = (made_by_text.makes_modules(run.project, home, f, set()) for home, f in functions)
+    if any(is_maker(run, name) for name in meant) or any(makers):
         raise depends(ast.unparse(node), node)
     return False
 
 
-def _calls_makers(run: Any, source: SourceFile, function: ast.FunctionDef) -> bool:
-    return any(makes_modules(run, run.project.qualname(source, call.func) or "") for call in of_kind(function, ast.Call))
-
-
-def makes_modules(run: Any, name: str) -> bool:
+def is_maker(run: Any, name: str) -> bool:
     """Is it, by its dotted name, a layer of Linen or a class of modules of the project?"""
     name = run.project.canonical(name)
     return name in run.project.linen_classes or (name.startswith("flax.linen.") and layers.lookup(name) is not None)
@@ -85,4 +82,4 @@ def depends(name: str, node: ast.AST) -> Unmigratable:
     return Unmigratable("NNX138", reason, node)
 
 
-__all__ = ["depends", "is_one_function", "is_one_import", "makes_modules", "refuse_unbound", "values"]
+__all__ = ["depends", "is_maker", "is_one_function", "is_one_import", "refuse_unbound", "values"]

@@ -44,12 +44,14 @@ class References:
         """What the definition `key` refers to."""
         if key not in self._known:
             found = self.project.definition(key)
-            statements: list[ast.stmt] = []
-            if found is not None:  # `if BIG: Part = Wide`, `else: Part = Narrow` refers to both
-                one = isinstance(found[1], ast.ClassDef) or found[1] not in found[0].binding(key.rpartition(".")[2])
-                statements = [found[1]] if one else found[0].binding(key.rpartition(".")[2])
-            self._known[key] = tuple(r for s in statements if found is not None for r in self.within(found[0], s))
+            self._known[key] = () if found is None else tuple(self._of_all(*found, key.rpartition(".")[2]))
         return self._known[key]
+
+    def _of_all(self, source: SourceFile, statement: ast.stmt, name: str) -> Iterator[Reference]:
+        """`if BIG: Part = Wide`, `else: Part = Narrow` refers to both."""
+        binding = [] if isinstance(statement, ast.ClassDef) else source.binding(name)
+        for each in binding if statement in binding else [statement]:
+            yield from self.within(source, each)
 
     def within(self, source: SourceFile, root: ast.AST) -> Iterator[Reference]:
         """The module-level names that the code below `root` uses."""

@@ -32,7 +32,7 @@ def refuse(text: ClassText) -> None:
     project, family = text.run.project, text.model.mro()
     for cls in inner(text.model.node):
         for call in of_kind(cls, ast.Call):
-            if module_names.makes_modules(text.run, project.qualname(text.source, call.func) or ""):
+            if module_names.is_maker(text.run, project.qualname(text.source, call.func) or ""):
                 reason = f"{cls.name}, which is defined within it, makes `{short(call)}` (line {call.lineno})"
                 raise Unmigratable("NNX175", reason, text.model.node)
     read = {node.attr for model in family for node in of_kind(model.node, ast.Attribute)}
