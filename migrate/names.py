@@ -512,6 +512,11 @@ class Names:
         return ".".join([*([self.module] if self.module else []), *reversed(parts)])
 
 
+def is_running(test: ast.expr) -> bool:
+    """Is it `not TYPE_CHECKING`, which always holds when code runs?"""
+    return isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not) and is_type_checking(test.operand)
+
+
 def is_type_checking(test: ast.expr) -> bool:
     return (isinstance(test, ast.Name) and test.id == "TYPE_CHECKING") or (
         isinstance(test, ast.Attribute) and test.attr == "TYPE_CHECKING"

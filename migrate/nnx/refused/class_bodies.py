@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from ...linen.execution import module_names
 from ...linen.values.mutation import CHANGING, root_name
 from ...linen.values.sites import Unmigratable
-from ...names import is_type_checking, module_level, other_targets
+from ...names import is_running, is_type_checking, module_level, other_targets
 from ...trees import of_kind, subtree
 from ..text.text_parts import short
 
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 _Place = tuple["SourceFile", ast.AST]
 _COMPOUND = ast.If | ast.Try | ast.With | ast.For | ast.While | ast.Match
 _SAYS_NOTHING = frozenset({"__doc__", "__name__", "__qualname__", "__module__"})
+# What a class keeps as it stands, and nothing is written for: `if not TYPE_CHECKING:` hides it from type checkers alone.
+_KEPT = frozenset({"__getattr__", "__getattribute__", "__repr__", "__str__"})
 _changed: weakref.WeakKeyDictionary[Project, dict[str, dict[str, _Place]]] = weakref.WeakKeyDictionary()
 
 
@@ -66,7 +68,9 @@ def _conditional(node: ast.ClassDef) -> Iterator[tuple[str, ast.stmt]]:
             continue
         for inner in module_level([statement]):
             if isinstance(inner, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-                yield inner.name, inner
+                hidden = isinstance(statement, ast.If) and is_running(statement.test) and not statement.orelse
+                if not (hidden and inner.name in _KEPT):
+                    yield inner.name, inner
             elif not isinstance(inner, _COMPOUND):
                 yield from ((name, inner) for name in _stored(inner))
 

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from ...linen.flow.flow_values import NOTHING, Bound, Function, Items, Method, Model, State, Symbol, Value
 from ...linen.project.index import ClassInfo
 from ...plan import ClassPlan
+from ...trees import of_kind
 from .rewrite import Rewrite, Unsupported
 
 _ARRAYS = re.compile(r"\b(ndarray|Array|ArrayLike|Tensor)\b")
@@ -26,7 +27,6 @@ _ANYTHING = re.compile(r"\b(Any|object|[Dd]ict|FrozenDict|Mapping|PyTree|Tree)\b
 # Attributes and items that may be arrays, whatever has them.
 _NAMED = {"mean", "std", "var", "scale", "loc", "low", "high", "min", "max", "shift", "bias"}
 _NO, _MAYBE, _YES = 0, 1, 2
-_DEEP = 6  # calls and names that are followed
 
 
 def holds_arrays(form: Rewrite) -> bool:
@@ -78,7 +78,7 @@ def _is_given(form: Rewrite, plan: ClassPlan, name: str, node: ast.expr) -> bool
     said = _annotations_of(form, plan, name)
     if any(_ARRAYS.search(text) and "Callable" not in text for text in said):
         return True
-    found = _array(form, node, _DEEP)
+    found = _array(form, node, set())
     return found == _YES or (found == _MAYBE and (not said or any(map(_ANYTHING.search, said))))
 
 
@@ -100,10 +100,11 @@ def _annotations(info: ClassInfo, name: str) -> list[str]:
     return [ast.unparse(s.annotation) for s in fields if isinstance(s.target, ast.Name) and s.target.id == name]
 
 
-def _array(form: Rewrite, node: ast.expr | None, deep: int) -> int:
-    """Is it an array, or a container of some?"""
-    if node is None or not deep:
+def _array(form: Rewrite, node: ast.expr | None, seen: set[ast.AST]) -> int:
+    """Is it an array, or a container of some? What was asked of before has counted already."""
+    if node is None or node in seen:
         return _NO
+    seen.add(node)
     parts: list[ast.expr | None] = []
     if isinstance(node, ast.Tuple | ast.List | ast.Set):
         parts = list(node.elts)
@@ -120,66 +121,65 @@ def _array(form: Rewrite, node: ast.expr | None, deep: int) -> int:
     elif isinstance(node, ast.UnaryOp):
         parts = [node.operand]
     elif isinstance(node, ast.Call):
-        return _result(form, node, deep)
+        return _result(form, node, seen)
     elif isinstance(node, ast.Name):
-        return _named(form, node, deep)
+        return _named(form, node, seen)
     elif isinstance(node, ast.Attribute):
         return _MAYBE if node.attr in _NAMED else _NO
     elif isinstance(node, ast.Subscript):
         named = isinstance(node.slice, ast.Constant) and node.slice.value in _NAMED
-        return max(_array(form, node.value, deep), _MAYBE if named else _NO)
-    return max((_array(form, part, deep) for part in parts), default=_NO)
+        return max(_array(form, node.value, seen), _MAYBE if named else _NO)
+    return max((_array(form, part, seen) for part in parts), default=_NO)
 
 
-def _result(form: Rewrite, call: ast.Call, deep: int) -> int:
+def _result(form: Rewrite, call: ast.Call, seen: set[ast.AST]) -> int:
     name = form.flow.name(call.func) or ""
     if _MAKERS.match(name):
         return _YES
     held = form.flow.value(call.func)
     if isinstance(held, Function) and not held.transform:
         returned = [each for function in held.nodes for each in _returned(function)]
-        return max((_array(form, each, deep - 1) for each in returned), default=_NO)
+        return max((_array(form, each, seen) for each in returned), default=_NO)
     return _YES if isinstance(call.func, ast.Attribute) and call.func.attr in _METHODS and not name else _NO
 
 
 def _returned(function: ast.AST) -> list[ast.expr | None]:
     if isinstance(function, ast.Lambda):
         return [function.body]
-    own = [node for node in ast.walk(function) if isinstance(node, ast.Return)]
-    return [node.value for node in own]
+    return [node.value for node in of_kind(function, ast.Return)] if isinstance(function, ast.FunctionDef) else []
 
 
-def _named(form: Rewrite, name: ast.Name, deep: int) -> int:
+def _named(form: Rewrite, name: ast.Name, seen: set[ast.AST]) -> int:
     source = form.source(name)
     symbol: Symbol = form.flow.symbol(source, name)
     stores = [n for n in form.flow.occurrences(symbol) if isinstance(n.ctx, ast.Store)]
-    found = [_stored(form, store, deep) for store in stores]
+    found = [_stored(form, store, seen) for store in stores]
     scope = symbol[1]
     arguments = scope.args if isinstance(scope, ast.FunctionDef | ast.Lambda) else None
     names = [a.arg for a in [*arguments.posonlyargs, *arguments.args]] if arguments is not None else []
     everything = [*names, *(a.arg for a in arguments.kwonlyargs)] if arguments is not None else []
     if name.id in everything and scope is not None:
         callers = form.flow.callers.get(scope, {})
-        found += [_given(form, call, name.id, names, deep - 1) for call in callers] if callers else [_MAYBE]
+        found += [_given(form, call, name.id, names, seen) for call in callers] if callers else [_MAYBE]
     return max(found, default=_NO)
 
 
-def _stored(form: Rewrite, store: ast.Name, deep: int) -> int:
+def _stored(form: Rewrite, store: ast.Name, seen: set[ast.AST]) -> int:
     statement = form.parent(store)
     while isinstance(statement, ast.Tuple | ast.List | ast.Starred):
         statement = form.parent(statement)
     if isinstance(statement, ast.Assign | ast.AnnAssign | ast.AugAssign | ast.NamedExpr):
-        return _array(form, statement.value, deep - 1)
+        return _array(form, statement.value, seen)
     return _NO
 
 
-def _given(form: Rewrite, call: ast.Call, name: str, names: list[str], deep: int) -> int:
+def _given(form: Rewrite, call: ast.Call, name: str, names: list[str], seen: set[ast.AST]) -> int:
     for keyword in call.keywords:
         if keyword.arg == name:
-            return _array(form, keyword.value, deep)
+            return _array(form, keyword.value, seen)
     position = names.index(name) - (names[0] in ("self", "cls")) if name in names else len(call.args)
     given = call.args[position] if position < len(call.args) else None
-    return _array(form, given, deep)
+    return _array(form, given, seen)
 
 
 __all__ = ["check", "holds_arrays", "keeps_arrays", "outlive_their_trace"]

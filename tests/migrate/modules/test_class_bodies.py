@@ -24,6 +24,13 @@ class Net(nn.Module):
 
         def helper(self): ...
 
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name):
+            if name == "thrice":
+                return 3 * self.scale
+            return super().__getattr__(name)
+
     @nn.compact
     def __call__(self, x):
         for _ in range(self.depth):
@@ -70,6 +77,7 @@ def test_several_attributes_in_one_line() -> None:
     x = jax.random.normal(jax.random.key(0), (2, 5))
     variables = before.Net().init(jax.random.key(1), x)
     assert compat.check_equivalence(before.Net(), variables, after.Net(in_features=5, rngs=nnx.Rngs(0)), x)
+    assert before.Net().thrice == after.Net(in_features=5, rngs=nnx.Rngs(0)).thrice == 9.0
     config = before.Configured.Config()
     variables = before.Configured(config).init(jax.random.key(1), x)
     configured = after.Configured(config, in_features=5, rngs=nnx.Rngs(0))
