@@ -5,8 +5,8 @@ layers inline, named, in loops, conditions, dicts and lists; partial factories, 
 scan, remat and vmap. The generator follows the shapes while it writes, so every program runs in Linen. More steps are in
 `generator_modules` (how modules are made), `generator_python` (plain Python around layers), `generator_lists` (lists of
 modules and arrays), `generator_sizes` (sizes and first values that are worked out), `generator_conditions` (of fields,
-sizes and flags together), `generator_names` (of the file, that say sizes), `generator_lifted` (transforms, recurrence) and
-`generator_images`.
+sizes and flags together), `generator_names` (of the file, that say sizes), `generator_bases` (classes that derive),
+`generator_lifted` (transforms, recurrence) and `generator_images`.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import dataclasses
 import random
 from collections.abc import Callable
 
+import generator_bases
 import generator_conditions
 import generator_images
 import generator_lifted
@@ -26,7 +27,7 @@ import generator_sizes
 
 HEADER = """\
 import functools
-from typing import Any, Callable, NamedTuple, Optional, Sequence, Tuple, Type
+from typing import Any, Callable, ClassVar, NamedTuple, Optional, Sequence, Tuple, Type
 
 import flax
 import jax
@@ -121,6 +122,7 @@ class Writer:
         """Write one step: of this room, or of those beside it."""
         others: list[Step] = [*generator_modules.STEPS, *generator_lifted.STEPS, *generator_lists.STEPS]
         others += [*generator_python.STEPS, *generator_sizes.STEPS, *generator_conditions.STEPS, *generator_names.STEPS]
+        others += generator_bases.STEPS
         others += generator_lifted.SEQUENCE_STEPS if len(body.shape) == 3 else []
         images = generator_images.STEPS if len(body.shape) == 4 else []
         if self.only:

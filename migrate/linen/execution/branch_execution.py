@@ -60,6 +60,7 @@ from . import (
     joined_branches,
     left_by_passes,
     nested_conditions,
+    open_constants,
     side_ranks,
     stand_ins,
 )
@@ -75,7 +76,7 @@ def run_if(run: Execution, node: ast.If, rest: Sequence[ast.stmt], env: Env, ret
     Returns whether every path has returned, and whether `rest` was executed.
     """
     run.mark = (run.block, len(run.block.steps))
-    test = question(run.evaluate(node.test, env))
+    test = open_constants.left_open(run, node, rest, env, question(run.evaluate(node.test, env)))
     certain = run.truth(test.value)
     if certain is not False and reentry.enters_again(run, node, env):
         reentry.follow(run, node, env)

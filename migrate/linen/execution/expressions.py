@@ -121,18 +121,23 @@ class Expressions(Containers, Operators, Localization):
         if attribute is not None:
             owner, expression = attribute
             found = self.constant(expression, owner.source)
-            said = isinstance(found.value, Factory | Const) or (isinstance(found.value, Int) and not found.value.dim.atoms())
+            said = isinstance(found.value, Const) or (isinstance(found.value, Int) and not found.value.dim.atoms())
+            said = (said and not self.varies(name, env)) or isinstance(found.value, Factory)
             return Abs(found.value if said else Static(f"self.{name}"), True)  # names of the class mean nothing elsewhere
         method = self.model.method(name)
         if method is not None:
             if "property" in method.decorators or any(d.endswith("cached_property") for d in method.decorators):
                 result = run_apart(self, method.node, Env({}, method.source, method=method))
                 static = isinstance(result.value, Int | Static | Const) and result.static
-                if isinstance(result.value, Int | Const):
+                if isinstance(result.value, Int | Const) and not (static and self.varies(name, env)):
                     return Abs(result.value, static, result.flags)
                 return Abs(Static(f"self.{name}") if static else result.value, static, result.flags)
             return Abs(Function(method.node, None, method.source, method), static=True)
         return Abs(Unknown(f"self.{name}"), static=False)
+
+    def varies(self, name: str, env: Any) -> bool:
+        """Does a class that shares the method which asks for this attribute have it otherwise?"""
+        return self.analyser.classes.varies(env.method.owner if env.method is not None else self.model, name)
 
     def _eval_Starred(self, node: ast.Starred, env: Any) -> Abs:
         return self.evaluate(node.value, env)

@@ -48,7 +48,7 @@ from ..values.sites import (
     Unmigratable,
 )
 from ..values.values import Array, Const, Int, Real, Shape, ShapeOf, Tup, Unknown, Value
-from . import branch_execution, joined_branches, side_ranks, stand_ins
+from . import branch_execution, joined_branches, open_constants, side_ranks, stand_ins
 from .nested_conditions import together
 
 OPERATORS = {
@@ -287,7 +287,7 @@ class Operators(Evaluation):
         return None
 
     def _eval_IfExp(self, node: ast.IfExp, env: Any) -> Abs:
-        test = question(self.evaluate(node.test, env))
+        test = open_constants.left_open(self, node, (), env, question(self.evaluate(node.test, env)))  # type: ignore[arg-type]
         certain = self.truth(test.value)
         if certain is not None:
             return self.evaluate(node.body if certain else node.orelse, env)

@@ -38,11 +38,13 @@ def use_within(classes: Classes, model: ClassModel, own: Set[str]) -> tuple[str,
             if isinstance(keyword, ast.keyword) and keyword.arg == "method" and _name_of(keyword.value) in own:
                 return f"`{ast.unparse(keyword)}` calls it on a module that has its variables", keyword.value
     for other in classes:
-        applying = methods(other)
+        if other.source.words.isdisjoint(own):
+            continue
         for method in other.own_methods.values():
             for node in of_kind(method.node, ast.Attribute):
-                allowed = (_of_self(node) and method.name in applying) or _of_other(model, other, node)
-                if node.attr in own and not allowed:
+                if node.attr not in own or _of_other(model, other, node):
+                    continue
+                if not (_of_self(node) and method.name in methods(other)):
                     return f"`{ast.unparse(node)}` in {other.name} may call it on a module that has its variables", node
     return None
 

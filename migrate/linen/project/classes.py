@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from ...names import bound_names, value_given
 from ...source import SourceFile
-from ...trees import of_kind, said, subtree
+from ...trees import of_kind, said, same_tree, subtree
 from . import own_name
 from .index import ClassInfo, Project
 from .layer_fields import SELDOM, said_somewhere, stub, takes_fields_only
@@ -248,6 +248,7 @@ class Classes:
 
     def __init__(self, project: Project) -> None:
         self.project = project
+        self.open_constants: dict[str, frozenset[str]] = {}  # class → those that are no constants for it; see there
         self._models: dict[str, ClassModel] = {}
         for qualname in project.linen_classes:
             self._model(qualname, ())
@@ -272,6 +273,17 @@ class Classes:
     def derived(self, model: ClassModel) -> Sequence[ClassModel]:
         """The classes that inherit from one."""
         return self._derived.get(model, ())
+
+    def varies(self, model: ClassModel, attribute: str) -> bool:
+        """Is an attribute or property of a class another one in classes that inherit from it, and so share its methods?"""
+        held, found = model.class_attribute(attribute), model.method(attribute)
+        for derived in self.derived(model):
+            own = derived.class_attribute(attribute)
+            given = any(field.name == attribute for m in derived.mro() for field in m.own_fields)
+            same = own is held or (own is not None and held is not None and same_tree(own[1], held[1]))
+            if given or not same or derived.method(attribute) is not found:
+                return True
+        return False
 
     def _model(self, qualname: str, path: tuple[str, ...]) -> ClassModel | None:
         if qualname in self._models:

@@ -186,6 +186,11 @@ class Dim:
     def _atoms(self) -> frozenset[Atom]:
         return frozenset().union(*[atom.atoms() for monomial, _ in self.terms for atom in monomial])
 
+    @functools.cached_property
+    def asks(self) -> bool:
+        """Is one of two sizes in it, by a condition?"""
+        return any(atom.kind == "cond" for atom in self._atoms)
+
     def dependencies(self) -> frozenset[str]:
         """The local names that it is made of."""
         return self._dependencies

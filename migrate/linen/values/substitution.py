@@ -55,8 +55,15 @@ class Substitution:
         self.site = site
         self.defaults = defaults
         self.inputs = inputs
+        self._known: dict[tuple[Dim, tuple[Atom, ...]], Dim | None] = {}
 
     def __call__(self, dim: Dim) -> Dim | None:
+        key = (dim, dim.order)  # equal sizes may be written in another order
+        if key not in self._known:
+            self._known[key] = self._substituted(dim)
+        return self._known[key]
+
+    def _substituted(self, dim: Dim) -> Dim | None:
         failed = False
 
         def change(atom: Atom) -> Dim | None:
@@ -67,7 +74,7 @@ class Substitution:
                 return Dim.of(0)
             return replaced
 
-        found = dim.substitute(self._taken).substitute(change)
+        found = (dim.substitute(self._taken) if dim.asks else dim).substitute(change)
         return None if failed else found
 
     def _taken(self, atom: Atom) -> Dim | None:

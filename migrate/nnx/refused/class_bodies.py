@@ -37,6 +37,12 @@ def refuse(text: ClassText) -> None:
             if module_names.is_maker(text.run, project.qualname(text.source, call.func) or ""):
                 reason = f"{cls.name}, which is defined within it, makes `{short(call)}` (line {call.lineno})"
                 raise Unmigratable("NNX175", reason, text.model.node)
+    for model in family:
+        for name in model.class_attributes:
+            if hidden := next((b for b in model.mro()[1:] if any(f.name == name for f in b.own_fields)), None):
+                if any(isinstance(s, ast.AnnAssign) and ast.unparse(s.target) == name for s in model.node.body):
+                    reason = f"its ClassVar `{name}` takes the place of a field of {hidden.name}"
+                    raise Unmigratable("NNX175", reason, text.model.node)
     read = {node.attr for model in family for node in of_kind(model.node, ast.Attribute)}
     for model in family:
         for name, statement in _conditional(model.node):

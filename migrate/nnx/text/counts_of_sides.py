@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+import functools
 
 from ...frozen import frozen
 from ...linen.values.presence import Step, asked
@@ -57,12 +58,21 @@ def behind(branch: Branch, then: Count, orelse: Count) -> Count:
 def _question(branch: Branch) -> tuple[str, bool] | None:
     """What a branch asks of the fields, which always has the same answer, and the answer for which its first side is."""
     step = branch.step
-    if branch.test is None or not isinstance(step, Step) or step.deps or asked(step.text) is not None:
+    if branch.test is None or not isinstance(step, Step) or step.deps:
         return None
-    said = ast.parse(step.text, mode="eval").body
+    said = _said(step.text)
+    return (said[0], said[1] == step.holds) if said is not None else None
+
+
+@functools.lru_cache(maxsize=1024)  # the same conditions are met in every way through a class
+def _said(text: str) -> tuple[str, bool] | None:
+    """A condition without `not`, and whether it holds where the condition does. None: a call may answer otherwise."""
+    if asked(text) is not None:
+        return None
+    said = ast.parse(text, mode="eval").body
     if isinstance(said, ast.UnaryOp) and isinstance(said.op, ast.Not):
-        return ast.unparse(said.operand), not step.holds
-    return ast.unparse(said), step.holds
+        return ast.unparse(said.operand), False
+    return ast.unparse(said), True
 
 
 __all__ = ["Count", "OfSides", "behind", "one_more", "within"]

@@ -110,3 +110,26 @@ def test_what_only_running_the_code_tells(body: str, behind: str, says: str) -> 
     assert {(plan.outcome, plan.code) for plan in plans if plan.qualname == "net.Net"} == {("bridged", "NNX175")}
     assert all(plan.outcome == "bridged" for plan in plans)
     assert says in next(plan.reason for plan in plans if plan.qualname == "net.Net")
+
+
+def test_a_class_variable_in_the_place_of_a_field() -> None:
+    text = """from typing import ClassVar
+
+from flax import linen as nn
+
+
+class Net(nn.Module):
+    bias: bool = True
+
+    @nn.compact
+    def __call__(self, x):
+        return nn.Dense(3, use_bias=self.bias)(x)
+
+
+class Bare(Net):
+    bias: ClassVar[bool] = False
+"""
+    plans = migrate_project([SourceFile.parse(Path("net.py"), "net", text)]).classes
+    found = {plan.qualname: (str(plan.outcome), plan.reason) for plan in plans}
+    assert found["net.Net"][0] == "native"
+    assert found["net.Bare"] == ("bridged", "its ClassVar `bias` takes the place of a field of Net")
