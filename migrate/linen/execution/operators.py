@@ -309,6 +309,7 @@ class Operators(Evaluation):
         side_ranks.tell(self, node)  # type: ignore[arg-type]
         self.block, self.mark = outer, place
         branch = Branch(localized, then, orelse, env.source, text)
+        branch.step = sides[0] if sides is not None and not sides[0].deps else None
         if localized is not None or text:
             a, b = alternatives.saying(a, b, [bound.value for bound in env.names.values()])
         for site in self.sites[mark:]:

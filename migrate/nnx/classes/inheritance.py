@@ -57,7 +57,7 @@ def needs_constructor(text: ClassText) -> bool:
         return True
     if "__call__" in model.own_methods and _asks_otherwise(text):
         return True
-    return bool(model.own_methods or len(model.bases) > 1) and _makes_otherwise(text)
+    return _makes_otherwise(text)
 
 
 def _asks_otherwise(text: ClassText) -> bool:

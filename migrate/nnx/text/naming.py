@@ -186,7 +186,7 @@ def assign(run: Execution, entry: str, names: Names) -> None:
             _in_turn(run, label, [s for s, _ in every], names, block)
             continue
         listed = any(site.loops or number is None or made[site.place_key()] > 1 for site, number in members)
-        if listed or _number_alike(members):
+        if listed:
             if any(isinstance(step, Skipped) and step.label == label for step in steps_of(block)):
                 reason = f"{label} modules, of which one is made for its carry only, cannot be numbered"
                 raise Unmigratable("NNX153", reason, members[0][0].node)
@@ -363,15 +363,6 @@ def _number(run: Execution, block: Block, counts: dict[_Label, Count], auto: dic
                 if a != b and _is_stateless(key[1]):
                     a = b = max(n if isinstance(n, int) else 0 for n in (a, b))
                 counts[key] = behind(step, a, b)
-
-
-def _number_alike(members: list[tuple[Site, int | None]]) -> bool:
-    """Do two have one number, on sides of two conditions that ask the same?"""
-    return any(
-        a == b and group_of(one) == group_of(other) and one.place_key()[:-1] != other.place_key()[:-1]
-        for (one, a), (other, b) in itertools.combinations(members, 2)
-        if not any(x is y for x, _ in one.conditions for y, _ in other.conditions)
-    )
 
 
 def _is_stateless(label: str) -> bool:
@@ -586,6 +577,7 @@ def _check(run: Execution, entry: str, names: Names) -> None:
         other = taken.get(place.object)
         if other is not None and other.place_key()[:-1] != site.place_key()[:-1]:
             exclusive = any(a is b for a, ac in site.conditions for b, bc in other.conditions if not ac and not bc)
+            exclusive |= site.method == other.method and site.name is None and other.name is None  # by one number
             if not exclusive and not (_named_by_conditions(site) and _named_by_conditions(other)):
                 raise Unmigratable("NNX152", f"two modules are called {place.attribute}", site.node)
         if other is not None and other.place_key() == site.place_key() and other.method == site.method:
