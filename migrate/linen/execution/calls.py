@@ -146,11 +146,11 @@ def call(run: Any, node: ast.Call, env: Any) -> Abs:
         made_by = maker(run, value)
         if made_by is not None:
             return construct_by(run, made_by, node, env)
-        found = unknown_callees.as_looked_up(run, value, node, follow(run, value, node, env))
-        known = isinstance(found.value, Const) or (isinstance(found.value, Int) and not found.value.dim.atoms())
-        if known and not found.flags and value.method is not None and run.varies(value.method.name, env):
-            return run._static_text(node, True, found.flags, env)  # type: ignore[no-any-return]
-        return found
+        answer = unknown_callees.as_looked_up(run, value, node, follow(run, value, node, env))
+        known = isinstance(answer.value, Const) or (isinstance(answer.value, Int) and not answer.value.dim.atoms())
+        if known and not answer.flags and value.method is not None and run.varies(value.method.name, env):
+            return run._static_text(node, True, answer.flags, env)  # type: ignore[no-any-return]
+        return answer
     if qualname is not None and is_copy(qualname):
         raise Unmigratable("NNX150", f"it contains {qualname.rpartition('.')[2]}, which is a Linen copy", node)
     if _from_field_call(run, value) or made_by_unknown(run, value, env, func) is not None:

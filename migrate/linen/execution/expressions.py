@@ -137,7 +137,8 @@ class Expressions(Containers, Operators, Localization):
 
     def varies(self, name: str, env: Any) -> bool:
         """Does a class that shares the method which asks for this attribute have it otherwise?"""
-        return self.analyser.classes.varies(env.method.owner if env.method is not None else self.model, name)
+        owner = env.method.owner if env.method is not None else self.model
+        return bool(self.analyser.classes.varies(owner, name))
 
     def _eval_Starred(self, node: ast.Starred, env: Any) -> Abs:
         return self.evaluate(node.value, env)

@@ -46,7 +46,7 @@ def left_open(run: Execution, node: ast.If | ast.IfExp, rest: Sequence[ast.stmt]
 
 def _opened(run: Execution) -> frozenset[str]:
     """The constants that are conditions of modules which are never made. What else they decide is left open, too."""
-    known = run.analyser.classes.open_constants
+    known: dict[str, frozenset[str]] = run.analyser.classes.open_constants
     if run.model.qualname not in known:
         found: set[str] = set()
         known[run.model.qualname] = frozenset()
