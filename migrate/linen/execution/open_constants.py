@@ -38,7 +38,7 @@ def left_open(run: Execution, node: ast.If | ast.IfExp, rest: Sequence[ast.stmt]
         return test
     sides = [node.body, node.orelse] if isinstance(node, ast.IfExp) else [*node.body, *node.orelse, *rest]
     never = _never(node, certain, rest)
-    if not any(_makes(run, side, env) for side in (sides if names else never)):
+    if not any(_makes(run, side, env) for side in (sides if names else never)) or run.localize(node.test, env) is None:
         return test
     text, deps = run.self_text(node.test, env)
     return Abs(Static(text, deps), True)
