@@ -12,10 +12,13 @@ from __future__ import annotations
 import ast
 import dataclasses
 import functools
+import itertools
+from collections.abc import Sequence
 
 from ...frozen import frozen
+from ...linen.modules.compact_calls import group_of
 from ...linen.values.presence import Step, asked
-from ...linen.values.sites import Branch
+from ...linen.values.sites import Branch, Site
 
 
 @frozen
@@ -75,4 +78,19 @@ def _said(text: str) -> tuple[str, bool] | None:
     return ast.unparse(said), True
 
 
-__all__ = ["Count", "OfSides", "behind", "one_more", "within"]
+def number_alike(members: Sequence[tuple[Site, int | None]]) -> bool:
+    """Do two have one number that flags of the call decide about, on sides of two conditions that ask the same?"""
+    return any(
+        a == b and group_of(one) == group_of(other) and one.place_key()[:-1] != other.place_key()[:-1]
+        for (one, a), (other, b) in itertools.combinations(members, 2)
+        if not (exclude(one, other) or any(x is y for x, _ in one.conditions for y, _ in other.conditions))
+    )
+
+
+def exclude(one: Site, other: Site) -> bool:
+    """Do fields decide about two modules of one number, so that no call comes to both?"""
+    decided = not any(is_flag for _, is_flag in (*one.conditions, *other.conditions))
+    return decided and one.name is None and other.name is None
+
+
+__all__ = ["Count", "OfSides", "behind", "exclude", "number_alike", "one_more", "within"]

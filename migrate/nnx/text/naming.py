@@ -27,7 +27,7 @@ from ...trees import subtree
 from ..factories.helper_numbers import can_iterate
 from ..setup import hidden_methods
 from . import decorated_names, handed_iterators, out_of_loops, shared_names
-from .counts_of_sides import Count, behind, one_more, within
+from .counts_of_sides import Count, behind, exclude, number_alike, one_more, within
 from .made_together import made_together
 from .made_where import fresh_counter, fresh_name, is_handed, method_of, outermost
 from .text_parts import Namer
@@ -186,7 +186,7 @@ def assign(run: Execution, entry: str, names: Names) -> None:
             _in_turn(run, label, [s for s, _ in every], names, block)
             continue
         listed = any(site.loops or number is None or made[site.place_key()] > 1 for site, number in members)
-        if listed:
+        if listed or number_alike(members):
             if any(isinstance(step, Skipped) and step.label == label for step in steps_of(block)):
                 reason = f"{label} modules, of which one is made for its carry only, cannot be numbered"
                 raise Unmigratable("NNX153", reason, members[0][0].node)
@@ -577,7 +577,7 @@ def _check(run: Execution, entry: str, names: Names) -> None:
         other = taken.get(place.object)
         if other is not None and other.place_key()[:-1] != site.place_key()[:-1]:
             exclusive = any(a is b for a, ac in site.conditions for b, bc in other.conditions if not ac and not bc)
-            exclusive |= site.method == other.method and site.name is None and other.name is None  # by one number
+            exclusive |= site.method == other.method and exclude(site, other)
             if not exclusive and not (_named_by_conditions(site) and _named_by_conditions(other)):
                 raise Unmigratable("NNX152", f"two modules are called {place.attribute}", site.node)
         if other is not None and other.place_key() == site.place_key() and other.method == site.method:
