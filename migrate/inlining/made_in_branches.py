@@ -34,7 +34,7 @@ _LATER = (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 def with_one_before_branches(project: Project, source: SourceFile, model: ast.ClassDef) -> str | None:
     """The file with one such module of a class less in branches; None where there is none."""
-    for method in [s for s in model.body if isinstance(s, ast.FunctionDef)]:
+    for method in [s for s in model.body if isinstance(s, ast.FunctionDef) and s.name != "setup"]:
         for block in _blocks(method):
             for position, statement in enumerate(block):
                 if not isinstance(statement, ast.If) or source.shares_line(statement):
@@ -149,9 +149,23 @@ def _may_move(project: Project, source: SourceFile, model: ast.ClassDef, made: a
             return False
         if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load) and node.id in names:
             return False
+        if isinstance(node, ast.Call | ast.Subscript) and _may_change(project, source, node, names):
+            return False
     methods = [s for s in model.body if isinstance(s, ast.FunctionDef) and s.name not in ("setup", "__post_init__")]
     stored = [n for m in methods for n in subtree(m) if isinstance(n, ast.Attribute) and not isinstance(n.ctx, ast.Load)]
     return not any(n.attr in held for n in stored)
+
+
+def _may_change(project: Project, source: SourceFile, node: ast.Call | ast.Subscript, names: set[str]) -> bool:
+    """Does it change what one of the names holds: `options.update(width=4)`, `options["width"] = 4`?"""
+    held = node.func if isinstance(node, ast.Call) else node
+    if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load):
+        return False
+    while isinstance(held, ast.Attribute | ast.Subscript):
+        held = held.value
+    if held is (node.func if isinstance(node, ast.Call) else None) or not isinstance(held, ast.Name):
+        return False
+    return held.id in names - {"self"} and project.qualname(source, held) is None
 
 
 def _is_plain(project: Project, source: SourceFile, value: ast.expr) -> bool:

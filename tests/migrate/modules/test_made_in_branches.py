@@ -149,6 +149,36 @@ UNLIKE = {
                 x = Weigh(self.width, self.by * k, name=f'weigh_{i}')(x)
         return x
 """,
+    "what it is given is changed in one branch": """
+        options = {"by": self.by}
+        if weights:
+            options["by"] = 3.0
+            return Weigh(self.width, options["by"], name='weigh')(x)
+        else:
+            return Weigh(self.width, options["by"], name='weigh')(x)
+""",
+    "what it is given is updated in one branch": """
+        options = {"by": self.by}
+        if weights:
+            options.update(by=3.0)
+            return Weigh(self.width, options["by"], name='weigh')(x)
+        return Weigh(self.width, options["by"], name='weigh')(x)
+""",
+    "a condition makes one of its kind": """
+        if Weigh(2)(x).shape[-1] > 1 and weights:
+            return Weigh(self.width)(x)
+        else:
+            return Weigh(self.width)(x + 1)
+""",
+    "a function makes one of its kind": """
+        def into(y):
+            return Weigh(3)(y)
+
+        if weights:
+            return Weigh(self.width)(into(x))
+        y = into(x)
+        return Weigh(self.width)(y)
+""",
     "another of its kind comes first in one branch": """
         if weights:
             y = Weigh(self.width)(Weigh(5)(x))
