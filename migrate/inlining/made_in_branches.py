@@ -72,6 +72,8 @@ def _before(
         calls = _in_every_way(ast.dump(made), reach)
         if not calls or len(calls) < 2 or not _may_move(project, source, model, made, reach):
             continue
+        if not any(_asks_the_call(source, test) for test in _tests(source, calls, first)):
+            continue  # the constructor knows what fields say
         if _name_of(made) is None and not all(_is_first(project, source, call, reach) for call in calls):
             continue
         said = _name_of(made)
@@ -86,6 +88,19 @@ def _before(
             edits.replace(source.span(call), name)
         return edits.render()
     return None
+
+
+def _tests(source: SourceFile, calls: Sequence[ast.Call], first: ast.If) -> Iterator[ast.expr]:
+    """The conditions by which one of the calls is come by."""
+    yield first.test
+    for call in calls:
+        yield from (a.test for a in source.ancestors(call) if isinstance(a, ast.If) and _within(a, [first]))
+
+
+def _asks_the_call(source: SourceFile, test: ast.expr) -> bool:
+    """Does a condition read an argument or a local variable?"""
+    names = [n for n in subtree(test) if isinstance(n, ast.Name) and n.id != "self"]
+    return any(source.names.is_hidden(n.id, n) for n in names)
 
 
 def _made(project: Project, source: SourceFile, block: Sequence[ast.stmt]) -> Iterator[ast.Call]:
