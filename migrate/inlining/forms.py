@@ -12,7 +12,7 @@ apart. A list of modules that `map` calls is a comprehension's. Functions of `se
 A slice of a shape that a module takes as arguments is its items. A list with one more layer of its kind is one list, and
 names of its parts are what they are of it. A lambda that has a name is a function.
 A call that hands all on to another method says what that takes. A function that makes modules and that a field holds has
-its own name where the field is called.
+its own name where the field is called. A module that each branch makes for itself is made before them.
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ from .joined_ends import with_joined_ends
 from .layer_text import looked_up
 from .layers_within import with_layer_within
 from .lists_in_calls import with_named_lists
+from .made_in_branches import with_one_before_branches
 from .mapped_items import with_mapped_items
 from .matches import as_conditions
 from .moved_params import at_the_call
@@ -67,6 +68,7 @@ CODES = frozenset(
         "NNX137",
         "NNX138",
         "NNX141",
+        "NNX152",
         "NNX155",
         "NNX157",
         "NNX160",
@@ -78,7 +80,7 @@ CODES = frozenset(
 _PLAINER = (
     with_spelled_call, with_own_fields, as_conditions, as_statements, with_keys_in_place, with_flags_around,
     with_layer_within, with_named_lists, with_mapped_items, with_items_of_shapes, with_unpacked_lists,
-    with_named_functions, with_own_names,
+    with_named_functions, with_own_names, with_one_before_branches,
 )  # fmt: skip
 
 

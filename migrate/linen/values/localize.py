@@ -7,7 +7,7 @@ import dataclasses
 from typing import Any
 
 from ...trees import subtree
-from . import drawn_names, given_shapes, kept_by_modules
+from . import drawn_names, given_shapes, kept_by_modules, started
 from .arguments import is_self
 from .dims import Dim
 from .sites import (
@@ -22,6 +22,7 @@ from .sites import (
     Repeated,
     ShapePart,
     SitePart,
+    Static,
     Table,
     Variable,
 )
@@ -194,6 +195,8 @@ def is_plain_call(run: Any, node: ast.Call, env: Any) -> bool:
             return True
     # A function of the project that makes no module and is given nothing but what the constructor can say.
     value = run.evaluated[node.func].value if node.func in run.evaluated else None
+    if isinstance(value, Static):  # one that fields pick, out of a table or by being it: `STARTS[self.start](x.shape[-1])`
+        return not run.in_setup and started.is_start(node, env)
     return isinstance(value, Function) and value.method is None and value.env is not None and value.env.method is None
 
 

@@ -236,9 +236,28 @@ def _target(holder: ast.Assign) -> str:
 
 
 def _outside(function: ast.FunctionDef, name: str, own: Sequence[ast.Assign]) -> list[ast.Name]:
-    """Where a function says a name, but for the statements that give it a factory."""
+    """Where a function says a name, but where it gives it a factory, and in loops that give it something else."""
     within = {n for holder in own for n in subtree(holder)}
+    within |= {n for loop in _loops_over(function, name) if not within & set(loop) for n in loop}
     return [n for n in subtree(function) if isinstance(n, ast.Name) and n.id == name and n not in within]
+
+
+def _loops_over(function: ast.FunctionDef, name: str) -> Iterator[list[ast.AST]]:
+    """The targets and bodies of loops that give a name their items: `for block in blocks: x = block(x)`."""
+    for node in subtree(function):
+        if isinstance(node, ast.For) and _binds(node.target, name):
+            yield [n for part in (node.target, *node.body) for n in subtree(part)]
+        elif isinstance(node, ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp):
+            for i, clause in enumerate(node.generators):
+                if _binds(clause.target, name):
+                    later = [part for c in node.generators[i + 1 :] for part in (c.target, c.iter, *c.ifs)]
+                    items = [node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt]
+                    yield [n for part in (clause.target, *clause.ifs, *later, *items) for n in subtree(part)]
+                    break
+
+
+def _binds(target: ast.expr, name: str) -> bool:
+    return any(isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Store) for n in subtree(target))
 
 
 def _is_factory(writer: ClassWriter, node: ast.Assign) -> bool:

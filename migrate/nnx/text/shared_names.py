@@ -43,6 +43,7 @@ def marks(run: Execution, names: Mapping[Site, Any], again: Container[Site]) -> 
     what others are. Raises Unmigratable where such modules cannot be told apart.
     """
     groups: dict[tuple[str, ...], list[Site]] = {}
+    _refuse_unlike(names, again)
     for site, place in names.items():
         if IN_TURN not in site.renders and (site.conditions or place.kind == "list"):  # these are checked by the call
             groups.setdefault(_name(place), []).append(site)
@@ -59,6 +60,33 @@ def marks(run: Execution, names: Mapping[Site, Any], again: Container[Site]) -> 
             raise Unmigratable("NNX152", what, taker.node)
         found.update((site, number) for number, site in enumerate(sites))
     return found
+
+
+def _refuse_unlike(names: Mapping[Site, Any], again: Container[Site]) -> None:
+    """Refuse modules under one computed name of which a flag of the call picks one, where these are unlike.
+
+    The constructor makes what flags ask for whatever they say, so that the last one would stand for all.
+    """
+    groups: dict[tuple[str, ...], list[Site]] = {}
+    for site, place in names.items():
+        if place.kind != "dynamic" or site in again or IN_TURN in site.renders or site.kind not in ("layer", "class"):
+            continue
+        for other in groups.get(_name(place), ()):
+            if other.node is site.node or _flags(other) == _flags(site):
+                continue
+            if ast.dump(other.node) != ast.dump(site.node) or not _are_made_alike(other, site):
+                raise Unmigratable("NNX152", f"two modules are called `{ast.unparse(place.dynamic)}`", site.node)
+        groups.setdefault(_name(place), []).append(site)
+
+
+def _flags(site: Site) -> set[tuple[ast.AST, bool | Site]]:
+    """The flags of the call that a site depends on, and its sides of them."""
+    sides = site.renders.get("sides", {})
+    return {(condition, sides.get(condition, _side(condition, site))) for condition, is_flag in site.conditions if is_flag}
+
+
+def _are_made_alike(one: Site, other: Site) -> bool:
+    return all(_is_same(one.bound.get(name), other.bound.get(name)) for name in one.bound.keys() | other.bound.keys())
 
 
 def note(sites: Iterable[Site]) -> str:

@@ -97,3 +97,61 @@ def test_a_list_that_changes_is_not_said_as_it_began() -> None:
     assert compat.check_equivalence(before.Net(), variables, after.Net(in_shape=x.shape, rngs=nnx.Rngs(0)), x)
     with pytest.raises(ValueError, match="3 dimensions"):  # the length of the list is guessed with the rank
         after.Net(in_shape=(2, 8, 8, 6), rngs=nnx.Rngs(0))
+
+
+PAIRS = """from flax import linen as nn
+
+
+class Into(nn.Module):
+    size: int
+
+    def setup(self):
+        self.norm = nn.LayerNorm()
+        self.dense = nn.Dense(self.size)
+
+    def __call__(self, x):
+        return self.dense(self.norm(x))
+
+
+class Net(nn.Module):
+    size: int = 4
+    depth: int = 2
+    bias: bool = True
+
+    def setup(self):
+        self.norm = nn.LayerNorm()
+        self.layers = [PAIR for i in range(self.depth)]
+
+    METHOD
+
+    def __call__(self, x):
+        for first, second in self.layers:
+            x = first(x) + x
+            x = second(x) + x
+        return self.norm(x)
+"""
+
+
+PLAIN = """def _pair(self):
+        return (Into(self.size), nn.Dense(self.size, use_bias=self.bias))"""
+NUMBERED = """def _pair(self, i, bias=True):
+        return Into(self.size), nn.Dense(self.size, use_bias=bias and i > 0)"""
+NAMED = """def _pair(self, i, bias):
+        size = self.size
+        into = Into(size)
+        return [into, nn.Dense(size, use_bias=bias)]"""
+WAYS = [
+    ("self._pair()", PLAIN),
+    ("self._pair(i)", NUMBERED),
+    ("self._pair(i, bias=self.bias)", NUMBERED),
+    ("self._pair(i, self.bias)", NAMED),
+]
+
+
+@pytest.mark.parametrize("pair, method", WAYS)
+@pytest.mark.parametrize("fields", [{}, {"depth": 3, "bias": False}])
+def test_a_method_of_setup_may_give_several_layers_of_each_pass(pair: str, method: str, fields: dict[str, int]) -> None:
+    before, after = both_sides("pairs", PAIRS.replace("PAIR", pair).replace("METHOD", method))
+    linen, x = before.Net(**fields), jnp.arange(8.0).reshape(2, 4) / 10
+    variables = linen.init(jax.random.key(0), x)
+    assert compat.check_equivalence(linen, variables, after.Net(**fields, in_features=4, rngs=nnx.Rngs(0)), x)
