@@ -42,8 +42,8 @@ from ..values.sites import (
     Static,
     Unmigratable,
 )
-from ..values.values import Array, Const, Global, Int, Tup, Unknown, Value
-from . import class_methods, graph_networks, module_names
+from ..values.values import Array, Global, Tup, Unknown, Value
+from . import class_methods, constant_methods, graph_networks, module_names
 from .function_choices import FunctionChoice, call_choice
 from .functions import follow, super_call
 from .package_calls import builtin_call, library_call
@@ -146,11 +146,9 @@ def call(run: Any, node: ast.Call, env: Any) -> Abs:
         made_by = maker(run, value)
         if made_by is not None:
             return construct_by(run, made_by, node, env)
+        before = len(run.sites)
         answer = unknown_callees.as_looked_up(run, value, node, follow(run, value, node, env))
-        known = isinstance(answer.value, Const) or (isinstance(answer.value, Int) and not answer.value.dim.atoms())
-        if known and not answer.flags and value.method is not None and run.varies(value.method.name, env):
-            return run._static_text(node, True, answer.flags, env)  # type: ignore[no-any-return]
-        return answer
+        return constant_methods.answer(run, value, node, env, answer) if len(run.sites) == before else answer
     if qualname is not None and is_copy(qualname):
         raise Unmigratable("NNX150", f"it contains {qualname.rpartition('.')[2]}, which is a Linen copy", node)
     if _from_field_call(run, value) or made_by_unknown(run, value, env, func) is not None:

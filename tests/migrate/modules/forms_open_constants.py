@@ -156,6 +156,31 @@ class AskedOfField(AskedOfBody):
     hidden: int = 5
 
 
+class Together(nn.Module):
+    """A method and an attribute in one condition, and a method that nobody says otherwise."""
+
+    depth = 1
+
+    def flag(self):
+        return True
+
+    def never(self):
+        return False
+
+    @nn.compact
+    def __call__(self, x):
+        x = nn.Dense(4)(x)
+        if self.flag() and self.depth > 1:
+            x = nn.LayerNorm()(x)
+        if self.never():
+            x = nn.Dense(5)(x)
+        return nn.RMSNorm()(x)
+
+
+class Deeper(Together):
+    depth = 3
+
+
 CASES = [
     ("Shortcut", {}, [(2, 6, 6, 2)], {}),
     ("WithShortcut", {}, [(2, 6, 6, 2)], {}),
@@ -170,6 +195,8 @@ CASES = [
     ("Asked", {}, [(2, 3)], {}),
     ("AskedAgain", {}, [(2, 3)], {}),
     ("AskedOfBody", {}, [(2, 3)], {}),
+    ("Together", {}, [(2, 3)], {}),
+    ("Deeper", {}, [(2, 3)], {}),
     ("AskedOfField", {}, [(2, 3)], {}),
     ("AskedOfField", {"hidden": 6}, [(2, 3)], {}),
 ]
