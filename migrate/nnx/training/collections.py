@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from ...linen.flow.flow_values import State
+from typing import TYPE_CHECKING
+
+from ...linen.flow.flow_values import Collection, State
 from ...plan import ClassPlan
 from .rewrite import Rewrite, Unsupported
+
+if TYPE_CHECKING:
+    from .native import _Native
 
 _KEPT = frozenset({"params", "batch_stats"})
 
@@ -36,6 +41,13 @@ def check_whole(form: Rewrite) -> None:
     """Unsupported where such a state would train, or have a name for, more than the params that the optimizer has."""
     if form.plan.collections - {"params"} or form.plan.sown:
         raise Unsupported(form.component.sites[0], "a state that trains all collections")
+
+
+def check_names(form: _Native) -> None:
+    """Unsupported where a tree may be one of several fields of a state."""
+    several = next((node for node, value in form.uses if isinstance(value, Collection) and len(value.names) > 1), None)
+    if several is not None:
+        raise Unsupported(several, "params that may be those of a state or a field of it")
 
 
 def _says(form: Rewrite, name: str) -> bool:
