@@ -43,11 +43,13 @@ from . import (
     copies,
     functional_arrays,
     functional_calls,
+    functional_fields,
     functional_gradients,
     functional_jitted,
     functional_kinds,
     functional_loaded,
     functional_masks,
+    functional_saved,
     functional_state_classes,
     handed_apply,
     handed_models,
@@ -142,6 +144,7 @@ class _Functional(PassedTrees):
         self.wrapped: dict[ast.Call, Wrapped] = {}  # calls of functions that only initialize
         self.read_only: set[Symbol] = set()  # parameters that are given dictionaries as Linen has them, and read them
         self.by_name = False  # have they an optimizer that goes by the names of params?
+        self.for_savers: set[ast.AST] = set()  # dictionaries and the like with trees, put together for what saves them
         self.masked: set[ast.AST] = set()  # what is made of dictionaries for such an optimizer
         self.structures: set[Symbol] = set()  # names that were given a model, and now its structure
         self.made_names = made_names or MadeNames()  # for variables that the program had no names for
@@ -185,13 +188,14 @@ class _Functional(PassedTrees):
         for call in inits:
             init_reach.check_wanted(self, call)
         self.kinds = functional_kinds.find(self, inits)
-        self.fields = self._tree_fields() | set(self.parts)
+        self.fields = functional_fields.of_trees(self) | set(self.parts)
         for kind in self.kinds:
             kind.graphdefs = {scope: self._graphdef(kind, call) for scope, call in kind.homes.items()}
         self.read_only = linen_trees.readers(self)
         self.structures = handed_models.find(self)
         shared_structures.widen(self)
         self.masked = functional_masks.write(self)
+        self.for_savers = functional_saved.find(self)
         for call in inits:
             self._init(call)
         for found in wrapped:
@@ -205,26 +209,8 @@ class _Functional(PassedTrees):
         for name in sorted(self.state_classes):
             functional_state_classes.write(self, name)
 
-    def _tree_fields(self) -> set[str]:
-        """The fields of the project's own states that hold trees of the component; others are counters and the like."""
-        found = set()
-        for node, _ in self.tracked():
-            if isinstance(node, ast.Call):
-                found |= {str(k.arg) for k in node.keywords if self._holds(k.value) and not self._itself(k)}
-        return found
-
-    def _holds(self, node: ast.expr) -> bool:
-        value = self.flow.value(node)
-        return isinstance(value, Tracked) and self.component.holds(value)
-
-    def _itself(self, given: ast.keyword) -> bool:
-        """`n=state.n`, which says nothing of what it holds."""
-        node = given.value
-        named = isinstance(node, ast.Attribute) and node.attr == given.arg
-        return named and isinstance(self.flow.value(node.value), State)  # type: ignore[attr-defined]
-
     def saved(self, node: ast.AST, value: Value) -> bool:
-        return functional_loaded.record(self, node, value)
+        return node in self.for_savers or functional_loaded.record(self, node, value)
 
     # names -----------------------------------------------------------------------------------------------------
     def _is_init(self, node: ast.Call) -> bool:
@@ -576,6 +562,8 @@ class _Functional(PassedTrees):
             if not (isinstance(value, Variables | Updated) and functional_calls.takes_item(self, parent)):
                 self._attribute(parent, value)
             return
+        if functional_saved.write(self, node, value):
+            return
         if linen_trees.shown(self, node) or functional_loaded.shown(self, node) or copies.asks_for_none(node, parent):
             return
         if self.read_only.intersection(self.receivers(node)) and linen_trees.hand_over(self, node):
@@ -588,6 +576,7 @@ class _Functional(PassedTrees):
             if parent.attr in STATE_FIELDS or parent.attr in self.flow.state_classes.fields(value.cls):
                 if parent.attr == "opt_state":
                     optimizer_slots.check(self, parent)
+                    functional_saved.slots(self, parent)
                 return
             if isinstance(self.flow.value(parent), Function):
                 return  # a method of its class: see `functional_state_classes`
