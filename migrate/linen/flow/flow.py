@@ -337,13 +337,12 @@ class Flow:
         if isinstance(node, ast.Call):
             return self._call(source, node)
         if isinstance(node, ast.Tuple | ast.List):
-            if any(isinstance(e, ast.Starred) for e in node.elts):
-                return ANY
-            return Items(tuple(self.value(e) for e in node.elts))
+            return flow_control.listed(self, node)
         if isinstance(node, ast.Subscript):
             return self._subscript(self.value(node.value), node.slice)
         if isinstance(node, ast.IfExp):
-            return join(self.value(node.body), self.value(node.orelse)) or ANY
+            pair = flow_nones.pair(self, node)
+            return self.value(pair) if pair is not None else join(self.value(node.body), self.value(node.orelse)) or ANY
         if isinstance(node, ast.NamedExpr):
             return self.value(node.value)
         if isinstance(node, ast.Lambda):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from typing import TYPE_CHECKING
 
 from ...linen.flow.flow_values import Collection, State
@@ -44,10 +45,16 @@ def check_whole(form: Rewrite) -> None:
 
 
 def check_names(form: _Native) -> None:
-    """Unsupported where a tree may be one of several fields of a state."""
+    """Unsupported where a tree may be one of several fields of a state, or stands in a tuple that unpacks another."""
     several = next((node for node, value in form.uses if isinstance(value, Collection) and len(value.names) > 1), None)
     if several is not None:
         raise Unsupported(several, "params that may be those of a state or a field of it")
+    for module in sorted({form.source(node).module for node, _ in form.uses}):
+        for starred in form.flow.project.files[module].by_kind.get(ast.Starred, ()):
+            holder = form.parent(starred)
+            read = isinstance(holder, ast.Tuple | ast.List) and isinstance(holder.ctx, ast.Load)
+            if read and form.within(form.flow.value(holder)):
+                raise Unsupported(holder, "a tuple with a state that another one is unpacked into")
 
 
 def _says(form: Rewrite, name: str) -> bool:

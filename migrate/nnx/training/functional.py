@@ -65,6 +65,7 @@ from . import (
     spec_trees,
     states_around,
     uncalled,
+    updated_by_choice,
     wrapped_init,
 )
 from .components import Component
@@ -210,7 +211,8 @@ class _Functional(PassedTrees):
             functional_state_classes.write(self, name)
 
     def saved(self, node: ast.AST, value: Value) -> bool:
-        return node in self.for_savers or functional_loaded.record(self, node, value)
+        made = updated_by_choice.is_made(self, node)
+        return made or node in self.for_savers or functional_loaded.record(self, node, value)
 
     # names -----------------------------------------------------------------------------------------------------
     def _is_init(self, node: ast.Call) -> bool:

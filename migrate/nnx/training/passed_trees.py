@@ -72,6 +72,10 @@ class PassedTrees(Rewrite):
         parent = self.parent(node)
         if isinstance(parent, ast.Expr):
             return True
+        if isinstance(parent, ast.Starred) and isinstance(self.flow.value(node), Items):
+            parent = self.parent(parent)
+            if not isinstance(parent, ast.Tuple | ast.List):
+                return False
         if isinstance(parent, ast.Tuple | ast.List):
             if isinstance(self.flow.value(parent), Items):
                 self.bundle(parent, self.flow.value(parent))
