@@ -438,7 +438,7 @@ class Flow:
             return dataclasses.replace(tree, updated=False) if isinstance(tree, Collection) and name in MAPS else tree
         if flow_records.made_by(self, node):
             return flow_records.made(self, node)
-        if flow_changes.copied(self, node):
+        if flow_changes.copied(self, node) or flow_changes.deeply(self, node):
             return self.value(node.args[0])
         if name == "flax.core.pop" and len(node.args) == 2:
             base = self.value(node.args[0])

@@ -41,6 +41,7 @@ from . import (
     bound_models,
     changes,
     copies,
+    deep_copies,
     functional_arrays,
     functional_calls,
     functional_fields,
@@ -207,6 +208,7 @@ class _Functional(PassedTrees):
         for node, value in self.bundles():
             self.bundle(node, value)
         self.jitted.write()
+        deep_copies.write(self)
         for name in sorted(self.state_classes):
             functional_state_classes.write(self, name)
 
