@@ -50,10 +50,11 @@ def check_names(form: _Native) -> None:
     if several is not None:
         raise Unsupported(several, "params that may be those of a state or a field of it")
     for module in sorted({form.source(node).module for node, _ in form.uses}):
-        for starred in form.flow.project.files[module].by_kind.get(ast.Starred, ()):
-            holder = form.parent(starred)
+        source = form.flow.project.files[module]
+        for starred in source.by_kind.get(ast.Starred, ()):
+            holder = source.parents[starred]
             read = isinstance(holder, ast.Tuple | ast.List) and isinstance(holder.ctx, ast.Load)
-            if read and form.within(form.flow.value(holder)):
+            if read and holder in form.flow.source_of and form.within(form.flow.value(holder)):
                 raise Unsupported(holder, "a tuple with a state that another one is unpacked into")
 
 

@@ -40,6 +40,7 @@ from . import (
     advice,
     bound_models,
     changes,
+    class_fields,
     copies,
     deep_copies,
     functional_arrays,
@@ -537,7 +538,7 @@ class _Functional(PassedTrees):
             functional_calls.apply(self, parent, node)
         elif called and value.name == "bind" and isinstance(parent, ast.Call):
             functional_calls.bind(self, parent)
-        elif value.name == "apply" and handed_apply.hand_on(self, node):
+        elif (value.name == "apply" and handed_apply.hand_on(self, node)) or class_fields.write(self, node):
             return
         elif value.name != "init" or not (self.initializes(node) or node in {f.init for f in self.functions.values()}):
             raise Unsupported(node, f"the method {value.name}")
