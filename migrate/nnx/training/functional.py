@@ -58,6 +58,7 @@ from . import (
     init_functions,
     init_reach,
     leaf_order,
+    linen_items,
     linen_trees,
     lost_trees,
     methods,
@@ -97,7 +98,7 @@ def write(components: list[Component], flow: Flow, contexts: dict[str, FileConte
                 form.clashes = True
     forms = [form for form in forms if not form.clashes]
     while True:  # a class of states has one base: all whose states are of it take the form, or none
-        kept = [form for form in forms if all(_all_take_it(form, name, forms) for name in form.state_classes)]
+        kept = [form for form in forms if not functional_state_classes.is_kept(form, forms, components)]
         if len(kept) == len(forms):
             break
         forms = kept
@@ -118,16 +119,6 @@ def write(components: list[Component], flow: Flow, contexts: dict[str, FileConte
 
 def _kept_by(obstacle: str) -> str:
     return f"What keeps nnx.Optimizer from it: {obstacle}{advice.to(obstacle)}." if obstacle else ""
-
-
-def _all_take_it(form: _Functional, name: str, forms: list[_Functional]) -> bool:
-    held = [other.component for other in forms]
-    for node in form.flow.source_of:
-        if isinstance(node, ast.Call) and form.flow.creates_state(node):
-            if (form.flow.name(node.func) or "").removesuffix(".create") == name:
-                if not any(component.holds(form.flow.value(node)) for component in held):
-                    return False
-    return True
 
 
 class _Functional(PassedTrees):
@@ -552,6 +543,8 @@ class _Functional(PassedTrees):
             return
         if isinstance(node, ast.Dict):
             functional_calls.check_dictionary(self, node)
+        if isinstance(node, ast.Subscript) and linen_items.write(self, node, value):
+            return
         if isinstance(node, ast.Subscript):
             whole = isinstance(self.flow.value(node.value), Variables | Updated)
             if whole and len(self.parts) > 1 and isinstance(value, Collection) and value.name in self.parts:
@@ -562,6 +555,7 @@ class _Functional(PassedTrees):
             elif not isinstance(self.flow.value(node.value), Items) and not spec_trees.is_boxed(self, node):
                 raise Unsupported(node, "an item of params")
         if isinstance(parent, ast.Subscript) and parent.value is node:
+            linen_items.computed(self, node, value, parent)
             return  # the item is looked at by itself
         if isinstance(parent, ast.Attribute):
             if not (isinstance(value, Variables | Updated) and functional_calls.takes_item(self, parent)):
