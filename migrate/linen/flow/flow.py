@@ -504,7 +504,7 @@ class Flow:
             self._join_arguments(node, function, node.args[1:])
             given = len(node.args) - 1
             left = function.argnum - given if function.transform else 0
-            if function.inner or (function.transform == "derivative" and given):
+            if function.inner or (given and (function.several or function.transform == "derivative")):
                 return ANY
             return dataclasses.replace(function, bound=function.bound + given, argnum=left) if left >= 0 else ANY
         if self.name(node.args[0]) in WRAPPERS:

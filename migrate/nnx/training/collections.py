@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from ...linen.flow.flow_values import Collection, State
+from ...linen.flow.flow_values import Collection, Function, State
 from ...plan import ClassPlan
 from .rewrite import Rewrite, Unsupported
 
@@ -49,6 +49,10 @@ def check_names(form: _Native) -> None:
     several = next((node for node, value in form.uses if isinstance(value, Collection) and len(value.names) > 1), None)
     if several is not None:
         raise Unsupported(several, "params that may be those of a state or a field of it")
+    for node, value in form.flow.uses.items:
+        function = form.flow.value(node.func) if isinstance(node, ast.Call) else None
+        if isinstance(function, Function) and function.several and form.within(value):
+            raise Unsupported(node, "gradients by several arguments")
     for module in sorted({form.source(node).module for node, _ in form.uses}):
         source = form.flow.project.files[module]
         for starred in source.by_kind.get(ast.Starred, ()):

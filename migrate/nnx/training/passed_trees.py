@@ -56,7 +56,7 @@ _CALLING = (
 )
 # What gives a function, its first argument, the others.
 _PASSING_ON = {"functools.partial", "jax.eval_shape"}
-_WHOLE = {"jax.block_until_ready", "jax.device_get", "jax.device_put"}
+_WHOLE = {"jax.block_until_ready", "jax.device_get", "jax.device_put", "optax.global_norm"}
 
 
 class PassedTrees(Rewrite):
