@@ -556,6 +556,8 @@ class _Functional(PassedTrees):
                 raise Unsupported(node, "an item of params")
         if isinstance(parent, ast.Subscript) and parent.value is node:
             linen_items.computed(self, node, value, parent)
+            if isinstance(value, OptState) and isinstance(node, ast.expr):
+                optimizer_slots.check(self, node)
             return  # the item is looked at by itself
         if isinstance(parent, ast.Attribute):
             if not (isinstance(value, Variables | Updated) and functional_calls.takes_item(self, parent)):

@@ -26,7 +26,7 @@ from ...linen.flow.flow_values import (
 )
 from ...linen.flow.flow_versions import bare
 from ...linen.flow.spec_makers import makes_specs
-from . import leaf_order, loaded, masks
+from . import leaf_order, loaded, masks, optimizer_slots
 from .rewrite import Rewrite, Unsupported
 
 _LEAF_BY_LEAF = ("jax.tree", "optax.", "jax.lax.p", "copy.", "chex.", "flax.jax_utils.")
@@ -144,7 +144,7 @@ class Lost:
             return True
         if isinstance(node, ast.Tuple | ast.List):
             return any(map(self.holds, node.elts))
-        if self.split and loaded.is_slots(self.form, node):
+        if self.split and (loaded.is_slots(self.form, node) or optimizer_slots.is_tree(self.form, node)):
             return True
         if not isinstance(node, ast.Call) or makes_specs(self.form.flow, node):
             return False  # see `spec_trees`
