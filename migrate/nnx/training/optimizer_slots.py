@@ -35,9 +35,9 @@ def check(form: PassedTrees, node: ast.expr, seen: frozenset[Symbol] = frozenset
             raise Unsupported(parent, "an item of the optimizer's state by its name")
         whole, parent = parent, form.parent(parent)
     call = form.over_keyword(parent)
-    named = parent.targets[0] if isinstance(parent, ast.Assign) and len(parent.targets) == 1 else None
-    if isinstance(named, ast.Name):  # `adam = state.opt_state[0]`
-        _check_all(form, form.flow.symbol(form.source(named), named), seen)
+    target = parent.targets[0] if isinstance(parent, ast.Assign) and len(parent.targets) == 1 else None
+    if isinstance(target, ast.Name):  # `adam = state.opt_state[0]`
+        _check_all(form, form.flow.symbol(form.source(target), target), seen)
     if isinstance(call, ast.Call) and call.func is not whole:
         if trees.looks(form, call) or "path" in (form.flow.name(call.func) or ""):
             raise Unsupported(call, "the optimizer's state by its names")
