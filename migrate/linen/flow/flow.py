@@ -337,13 +337,12 @@ class Flow:
         if isinstance(node, ast.Call):
             return self._call(source, node)
         if isinstance(node, ast.Tuple | ast.List):
-            if any(isinstance(e, ast.Starred) for e in node.elts):
-                return ANY
-            return Items(tuple(self.value(e) for e in node.elts))
+            return flow_control.listed(self, node)
         if isinstance(node, ast.Subscript):
             return self._subscript(self.value(node.value), node.slice)
         if isinstance(node, ast.IfExp):
-            return join(self.value(node.body), self.value(node.orelse)) or ANY
+            pair = flow_nones.pair(self, node)
+            return self.value(pair) if pair is not None else join(self.value(node.body), self.value(node.orelse)) or ANY
         if isinstance(node, ast.NamedExpr):
             return self.value(node.value)
         if isinstance(node, ast.Lambda):
@@ -439,7 +438,7 @@ class Flow:
             return dataclasses.replace(tree, updated=False) if isinstance(tree, Collection) and name in MAPS else tree
         if flow_records.made_by(self, node):
             return flow_records.made(self, node)
-        if flow_changes.copied(self, node):
+        if flow_changes.copied(self, node) or flow_changes.deeply(self, node):
             return self.value(node.args[0])
         if name == "flax.core.pop" and len(node.args) == 2:
             base = self.value(node.args[0])
@@ -505,7 +504,7 @@ class Flow:
             self._join_arguments(node, function, node.args[1:])
             given = len(node.args) - 1
             left = function.argnum - given if function.transform else 0
-            if function.inner or (function.transform == "derivative" and given):
+            if function.inner or (given and (function.several or function.transform == "derivative")):
                 return ANY
             return dataclasses.replace(function, bound=function.bound + given, argnum=left) if left >= 0 else ANY
         if self.name(node.args[0]) in WRAPPERS:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from ...source import SourceFile
 from ...trees import subtree
+from .flow_dictionaries import is_tree
 from .flow_values import ANY, NOTHING, SAME_TREE, Function, Nothing, State, Tracked, Value, Variables, is_params
 
 if TYPE_CHECKING:
@@ -181,6 +182,14 @@ def copied(flow: Flow, call: ast.Call) -> bool:
         return False
     tree = whole(flow, call.args[0])
     return not (isinstance(tree, ast.Attribute) and isinstance(flow.value(tree.value), State))
+
+
+def deeply(flow: Flow, call: ast.Call) -> bool:
+    """`copy.deepcopy(params)`: a target network's. (What it makes of a state or an object is no tree of its own.)"""
+    if flow.name(call.func) != "copy.deepcopy" or len(call.args) != 1 or call.keywords:
+        return False
+    value = flow.value(call.args[0])
+    return isinstance(value, Nothing) or is_tree(value)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

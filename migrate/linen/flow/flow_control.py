@@ -7,7 +7,7 @@ import dataclasses
 from typing import TYPE_CHECKING
 
 from ...source import SourceFile
-from .flow_values import ANY, NOTHING, SWITCH, Function, Items, Nothing, Tracked, Value, is_sequence, join
+from .flow_values import ANY, NOTHING, SWITCH, Entries, Function, Items, Nothing, Tracked, Value, is_sequence, join
 
 if TYPE_CHECKING:
     from .flow import Flow
@@ -98,3 +98,19 @@ def _returned(flow: Flow, function: Function) -> Value:
     for target in function.nodes:
         result = join(result, flow.returns.get(target, NOTHING)) or ANY
     return result
+
+
+def listed(flow: Flow, node: ast.Tuple | ast.List) -> Value:
+    """`loss, *aux`: the items of a tuple or list; ANY where one is unpacked of which they are not known."""
+    items: list[Value] = []
+    for element in node.elts:
+        if not isinstance(element, ast.Starred):
+            items.append(flow.value(element))
+            continue
+        unpacked = flow.value(element.value)
+        if isinstance(unpacked, Nothing):
+            return unpacked
+        if not isinstance(unpacked, Items) or isinstance(unpacked, Entries):
+            return ANY
+        items += unpacked.items
+    return Items(tuple(items))

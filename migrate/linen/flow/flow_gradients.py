@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 
 def of(flow: Flow, transform: str, node: ast.Call) -> Value:
-    """`jax.value_and_grad(loss_fn, argnums=2, has_aux=True)`."""
+    """`jax.value_and_grad(loss_fn, argnums=2, has_aux=True)`, `jax.grad(loss_fn, argnums=(0, 1))`."""
     function = flow.value(node.args[0])
     if isinstance(function, Nothing):
         return function
     keywords = {k.arg: k.value for k in node.keywords}
-    if not isinstance(function, Function) or len(node.args) > 2:
+    if not isinstance(function, Function) or len(node.args) > 2 or function.several:
         return ANY
     inner: tuple[int, ...] = ()
     if transform == "derivative" or function.transform:
@@ -33,14 +33,17 @@ def of(flow: Flow, transform: str, node: ast.Call) -> Value:
     if not keywords.keys() <= {"has_aux", "argnums"}:
         return ANY
     said = keywords.get("argnums", node.args[1] if len(node.args) > 1 else ast.Constant(0))
-    argnum = said.value if isinstance(said, ast.Constant) else None
-    if not isinstance(argnum, int) or argnum < 0:
+    listed = [n.value if isinstance(n, ast.Constant) else None for n in getattr(said, "elts", [said])]
+    numbers = tuple(number for number in listed if isinstance(number, int) and number >= 0)
+    several = numbers if isinstance(said, ast.Tuple | ast.List) else ()
+    if not numbers or len(numbers) < len(listed) or (several and (transform == "derivative" or function.bound)):
         return ANY
     aux = keywords.get("has_aux")
     has_aux = isinstance(aux, ast.Constant) and bool(aux.value)
     if transform == "derivative" and aux is not None:
         return ANY
-    return dataclasses.replace(function, transform=transform, has_aux=has_aux, argnum=argnum, inner=inner)
+    found = dataclasses.replace(function, transform=transform, has_aux=has_aux, argnum=numbers[0], inner=inner)
+    return dataclasses.replace(found, several=several)
 
 
 def is_derived(function: Function, call: ast.Call, node: ast.AST) -> bool:
@@ -53,8 +56,10 @@ def is_derived(function: Function, call: ast.Call, node: ast.AST) -> bool:
 
 def result(flow: Flow, function: Function, returned: Value, args: list[ast.expr]) -> Value:
     """What a call gives: gradients like the argument that they are of, with the value, and what comes beside it."""
-    given = flow.value(args[function.argnum]) if len(args) > function.argnum else ANY
-    gradients = given if isinstance(given, Nothing) else _like(given)
+    gradients = _by(flow, args, function.argnum)
+    if function.several:
+        each = [_by(flow, args, number) for number in function.several]
+        gradients = next((value for value in each if isinstance(value, Nothing)), Items(tuple(each)))
     if function.transform == "derivative":
         return ANY
     if function.transform != "grad":
@@ -64,6 +69,12 @@ def result(flow: Flow, function: Function, returned: Value, args: list[ast.expr]
     if isinstance(returned, Items) and is_sequence(returned, 2):
         return Items((gradients, returned.items[1]))
     return Items((gradients, ANY))
+
+
+def _by(flow: Flow, args: list[ast.expr], number: int) -> Value:
+    """The gradients by one argument."""
+    given = flow.value(args[number]) if len(args) > number else ANY
+    return given if isinstance(given, Nothing) else _like(given)
 
 
 def _like(given: Value) -> Value:

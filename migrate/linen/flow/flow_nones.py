@@ -8,10 +8,14 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+from typing import TYPE_CHECKING
 
 from ...source import SourceFile
-from .flow_values import NOTHING, Items, Value
+from .flow_values import NOTHING, Items, Nothing, Updated, Value, is_sequence
 from .self_names import SelfName
+
+if TYPE_CHECKING:
+    from .flow import Flow
 
 
 def is_none(node: ast.AST | None) -> bool:
@@ -39,6 +43,18 @@ def assigns_none(source: SourceFile, store: ast.AST) -> bool:
     for index in path:
         said = said.elts[index] if isinstance(said, ast.Tuple) and index < len(said.elts) else None
     return is_none(said)
+
+
+def pair(flow: Flow, node: ast.IfExp) -> ast.Name | None:
+    """`outs` of `outs if train else (outs, None)`: what a call of apply gives, with its updates or with None for them."""
+    for whole, made in ((node.body, node.orelse), (node.orelse, node.body)):
+        if isinstance(whole, ast.Name) and isinstance(made, ast.Tuple) and len(made.elts) == 2 and is_none(made.elts[1]):
+            first = made.elts[0]
+            held = flow.value(whole)
+            updated = isinstance(held, Nothing) or (is_sequence(held, 2) and isinstance(held.items[1], Updated))  # type: ignore[attr-defined]
+            if updated and isinstance(first, ast.Name) and first.id == whole.id:
+                return whole
+    return None
 
 
 def _has_more(source: SourceFile, target: ast.AST) -> bool:

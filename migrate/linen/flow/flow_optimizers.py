@@ -16,6 +16,7 @@ from .flow_values import (
     Items,
     Nothing,
     OptState,
+    State,
     Tracked,
     Transformation,
     Value,
@@ -39,7 +40,10 @@ def makes_transformation(name: str | None) -> bool:
 
 
 def of(flow: Flow, node: ast.Call, method: str) -> Value | None:
-    """`tx.init(params)` and `tx.update(grads, opt_state)` of a transformation of optax."""
+    """`tx.init(params)` and `tx.update(grads, opt_state)` of a transformation of optax, or of a state's own."""
+    if method == "update" and (state := updated_state(flow, node)) is not None:
+        own = OptState(state.sites, state.whole)
+        return Items((_deltas(own), own))
     given = flow.value(node.args[-1 if method == "init" else 1]) if len(node.args) > (method == "update") else ANY
     fits = is_tree if method == "init" else is_state
     if not (isinstance(given, Nothing) or fits(given)):
@@ -51,6 +55,18 @@ def of(flow: Flow, node: ast.Call, method: str) -> Value | None:
     if not known or isinstance(given, Nothing):
         return NOTHING if known else None
     return _state(given) if method == "init" else Items((_deltas(given), given))
+
+
+def updated_state(flow: Flow, call: ast.Call) -> State | None:
+    """The train state of `state.tx.update(grads, state.opt_state, state.params)`."""
+    of_call = call.func.value if isinstance(call.func, ast.Attribute) and call.func.attr == "update" else None
+    given = call.args[1] if len(call.args) > 1 else None
+    if not (isinstance(of_call, ast.Attribute) and of_call.attr == "tx"):
+        return None
+    if not (isinstance(given, ast.Attribute) and given.attr == "opt_state"):
+        return None
+    state, other = flow.value(of_call.value), flow.value(given.value)
+    return state if isinstance(state, State) and state == other else None
 
 
 def is_state(value: Value) -> bool:

@@ -170,6 +170,7 @@ class Function(Value):
     bound: int = 0  # leading positional arguments given by functools.partial
     argnum: int = 0  # the argument that a gradient is of, among those that are left
     inner: tuple[int, ...] = ()  # those that the derivatives inside of a derivative are of
+    several: tuple[int, ...] = ()  # all that a gradient is of, where `argnums` is a tuple
 
 
 def is_params(value: Value | None) -> TypeGuard[Variables | Collection]:

@@ -22,7 +22,7 @@ from .rewrite import Unsupported
 if TYPE_CHECKING:
     from .native import _Native
 
-_LEAVES = (ast.Return, ast.Break, ast.Continue)
+LEAVES = (ast.Return, ast.Break, ast.Continue)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -158,7 +158,7 @@ def _nothing_between(form: _Native, first: ast.stmt, last: ast.stmt, grads: str,
         for node in subtree(statement):
             name = node.id if isinstance(node, ast.Name) else ""
             other = name == grads and not isinstance(node.ctx, ast.Load)  # type: ignore[attr-defined]
-            if isinstance(node, _LEAVES) or name == new or other:
+            if isinstance(node, LEAVES) or name == new or other:
                 raise Unsupported(statement, "updates that are not applied at once")
 
 

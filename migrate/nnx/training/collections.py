@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-from ...linen.flow.flow_values import State
+import ast
+from typing import TYPE_CHECKING
+
+from ...linen.flow.flow_values import Collection, Function, State
 from ...plan import ClassPlan
 from .rewrite import Rewrite, Unsupported
+
+if TYPE_CHECKING:
+    from .native import _Native
 
 _KEPT = frozenset({"params", "batch_stats"})
 
@@ -36,6 +42,24 @@ def check_whole(form: Rewrite) -> None:
     """Unsupported where such a state would train, or have a name for, more than the params that the optimizer has."""
     if form.plan.collections - {"params"} or form.plan.sown:
         raise Unsupported(form.component.sites[0], "a state that trains all collections")
+
+
+def check_names(form: _Native) -> None:
+    """Unsupported where a tree may be one of several fields of a state, or stands in a tuple that unpacks another."""
+    several = next((node for node, value in form.uses if isinstance(value, Collection) and len(value.names) > 1), None)
+    if several is not None:
+        raise Unsupported(several, "params that may be those of a state or a field of it")
+    for node, value in form.flow.uses.items:
+        function = form.flow.value(node.func) if isinstance(node, ast.Call) else None
+        if isinstance(function, Function) and function.several and form.within(value):
+            raise Unsupported(node, "gradients by several arguments")
+    for module in sorted({form.source(node).module for node, _ in form.uses}):
+        source = form.flow.project.files[module]
+        for starred in source.by_kind.get(ast.Starred, ()):
+            holder = source.parents[starred]
+            read = isinstance(holder, ast.Tuple | ast.List) and isinstance(holder.ctx, ast.Load)
+            if read and holder in form.flow.source_of and form.within(form.flow.value(holder)):
+                raise Unsupported(holder, "a tuple with a state that another one is unpacked into")
 
 
 def _says(form: Rewrite, name: str) -> bool:

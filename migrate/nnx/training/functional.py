@@ -40,20 +40,25 @@ from . import (
     advice,
     bound_models,
     changes,
+    class_fields,
     copies,
+    deep_copies,
     functional_arrays,
     functional_calls,
+    functional_fields,
     functional_gradients,
     functional_jitted,
     functional_kinds,
     functional_loaded,
     functional_masks,
+    functional_saved,
     functional_state_classes,
     handed_apply,
     handed_models,
     init_functions,
     init_reach,
     leaf_order,
+    linen_items,
     linen_trees,
     lost_trees,
     methods,
@@ -63,6 +68,7 @@ from . import (
     spec_trees,
     states_around,
     uncalled,
+    updated_by_choice,
     wrapped_init,
 )
 from .components import Component
@@ -92,7 +98,7 @@ def write(components: list[Component], flow: Flow, contexts: dict[str, FileConte
                 form.clashes = True
     forms = [form for form in forms if not form.clashes]
     while True:  # a class of states has one base: all whose states are of it take the form, or none
-        kept = [form for form in forms if all(_all_take_it(form, name, forms) for name in form.state_classes)]
+        kept = [form for form in forms if not functional_state_classes.is_kept(form, forms, components)]
         if len(kept) == len(forms):
             break
         forms = kept
@@ -115,16 +121,6 @@ def _kept_by(obstacle: str) -> str:
     return f"What keeps nnx.Optimizer from it: {obstacle}{advice.to(obstacle)}." if obstacle else ""
 
 
-def _all_take_it(form: _Functional, name: str, forms: list[_Functional]) -> bool:
-    held = [other.component for other in forms]
-    for node in form.flow.source_of:
-        if isinstance(node, ast.Call) and form.flow.creates_state(node):
-            if (form.flow.name(node.func) or "").removesuffix(".create") == name:
-                if not any(component.holds(form.flow.value(node)) for component in held):
-                    return False
-    return True
-
-
 class _Functional(PassedTrees):
     def __init__(
         self, component: Component, flow: Flow, contexts: dict[str, FileContext], made_names: MadeNames | None = None
@@ -142,6 +138,7 @@ class _Functional(PassedTrees):
         self.wrapped: dict[ast.Call, Wrapped] = {}  # calls of functions that only initialize
         self.read_only: set[Symbol] = set()  # parameters that are given dictionaries as Linen has them, and read them
         self.by_name = False  # have they an optimizer that goes by the names of params?
+        self.for_savers: set[ast.AST] = set()  # dictionaries and the like with trees, put together for what saves them
         self.masked: set[ast.AST] = set()  # what is made of dictionaries for such an optimizer
         self.structures: set[Symbol] = set()  # names that were given a model, and now its structure
         self.made_names = made_names or MadeNames()  # for variables that the program had no names for
@@ -185,13 +182,14 @@ class _Functional(PassedTrees):
         for call in inits:
             init_reach.check_wanted(self, call)
         self.kinds = functional_kinds.find(self, inits)
-        self.fields = self._tree_fields() | set(self.parts)
+        self.fields = functional_fields.of_trees(self) | set(self.parts)
         for kind in self.kinds:
             kind.graphdefs = {scope: self._graphdef(kind, call) for scope, call in kind.homes.items()}
         self.read_only = linen_trees.readers(self)
         self.structures = handed_models.find(self)
         shared_structures.widen(self)
         self.masked = functional_masks.write(self)
+        self.for_savers = functional_saved.find(self)
         for call in inits:
             self._init(call)
         for found in wrapped:
@@ -202,29 +200,13 @@ class _Functional(PassedTrees):
         for node, value in self.bundles():
             self.bundle(node, value)
         self.jitted.write()
+        deep_copies.write(self)
         for name in sorted(self.state_classes):
             functional_state_classes.write(self, name)
 
-    def _tree_fields(self) -> set[str]:
-        """The fields of the project's own states that hold trees of the component; others are counters and the like."""
-        found = set()
-        for node, _ in self.tracked():
-            if isinstance(node, ast.Call):
-                found |= {str(k.arg) for k in node.keywords if self._holds(k.value) and not self._itself(k)}
-        return found
-
-    def _holds(self, node: ast.expr) -> bool:
-        value = self.flow.value(node)
-        return isinstance(value, Tracked) and self.component.holds(value)
-
-    def _itself(self, given: ast.keyword) -> bool:
-        """`n=state.n`, which says nothing of what it holds."""
-        node = given.value
-        named = isinstance(node, ast.Attribute) and node.attr == given.arg
-        return named and isinstance(self.flow.value(node.value), State)  # type: ignore[attr-defined]
-
     def saved(self, node: ast.AST, value: Value) -> bool:
-        return functional_loaded.record(self, node, value)
+        made = updated_by_choice.is_made(self, node)
+        return made or node in self.for_savers or functional_loaded.record(self, node, value)
 
     # names -----------------------------------------------------------------------------------------------------
     def _is_init(self, node: ast.Call) -> bool:
@@ -547,7 +529,7 @@ class _Functional(PassedTrees):
             functional_calls.apply(self, parent, node)
         elif called and value.name == "bind" and isinstance(parent, ast.Call):
             functional_calls.bind(self, parent)
-        elif value.name == "apply" and handed_apply.hand_on(self, node):
+        elif (value.name == "apply" and handed_apply.hand_on(self, node)) or class_fields.write(self, node):
             return
         elif value.name != "init" or not (self.initializes(node) or node in {f.init for f in self.functions.values()}):
             raise Unsupported(node, f"the method {value.name}")
@@ -561,6 +543,8 @@ class _Functional(PassedTrees):
             return
         if isinstance(node, ast.Dict):
             functional_calls.check_dictionary(self, node)
+        if isinstance(node, ast.Subscript) and linen_items.write(self, node, value):
+            return
         if isinstance(node, ast.Subscript):
             whole = isinstance(self.flow.value(node.value), Variables | Updated)
             if whole and len(self.parts) > 1 and isinstance(value, Collection) and value.name in self.parts:
@@ -571,10 +555,15 @@ class _Functional(PassedTrees):
             elif not isinstance(self.flow.value(node.value), Items) and not spec_trees.is_boxed(self, node):
                 raise Unsupported(node, "an item of params")
         if isinstance(parent, ast.Subscript) and parent.value is node:
+            linen_items.computed(self, node, value, parent)
+            if isinstance(value, OptState) and isinstance(node, ast.expr):
+                optimizer_slots.check(self, node)
             return  # the item is looked at by itself
         if isinstance(parent, ast.Attribute):
             if not (isinstance(value, Variables | Updated) and functional_calls.takes_item(self, parent)):
                 self._attribute(parent, value)
+            return
+        if functional_saved.write(self, node, value):
             return
         if linen_trees.shown(self, node) or functional_loaded.shown(self, node) or copies.asks_for_none(node, parent):
             return
@@ -588,6 +577,7 @@ class _Functional(PassedTrees):
             if parent.attr in STATE_FIELDS or parent.attr in self.flow.state_classes.fields(value.cls):
                 if parent.attr == "opt_state":
                     optimizer_slots.check(self, parent)
+                    functional_saved.slots(self, parent)
                 return
             if isinstance(self.flow.value(parent), Function):
                 return  # a method of its class: see `functional_state_classes`

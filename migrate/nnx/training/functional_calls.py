@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from ...edits import Span
 from ...linen.flow.flow_values import ClassValue, Collection, Method, Model, Symbol, Variables
 from ...trees import subtree
-from . import collections, functional_arrays, functional_fields, functional_jitted
+from . import collections, functional_arrays, functional_fields, functional_jitted, updated_by_choice
 from .rewrite import Unsupported
 
 if TYPE_CHECKING:
@@ -142,11 +142,11 @@ def apply(form: _Functional, call: ast.Call, function: ast.AST) -> None:
         return
     assert isinstance(function, ast.Attribute | ast.Name)
     method, keys, mutable = "", "", False
-    choice = ""
+    choice, alone = "", False
     rest: list[ast.expr | ast.keyword] = list(call.args[1:])
     for keyword in call.keywords:
         if keyword.arg == "mutable":
-            choice = _choice(form, call, keyword.value)
+            choice, alone = _choice(form, call, keyword.value)
             mutable = bool(choice) or _mutable(form, call, keyword.value)
         elif keyword.arg == "rngs":
             keys = _keys(form, call, keyword.value)
@@ -168,6 +168,10 @@ def apply(form: _Functional, call: ast.Call, function: ast.AST) -> None:
         return
     name = _before(form, call, model)
     state = f"{context.name('flax.nnx.state')}({name}, {context.name(KINDS['batch_stats'])})"
+    if choice and alone:
+        updated_by_choice.write(form, call, choice, f"{{'batch_stats': {state}}}")
+        form.replace(call, f"{name}{method}(", *inputs, ")")
+        return
     if choice:
         updates = f"{{'batch_stats': {state}}} if {choice} else {{}}"
         form.replace(call, f"({name}{method}(", *inputs, f"), {updates})")
@@ -255,21 +259,26 @@ def _mutable(form: _Functional, call: ast.Call, mutable: ast.expr) -> bool:
     return True
 
 
-def _choice(form: _Functional, call: ast.Call, mutable: ast.expr) -> str:
-    """`train` of `mutable=['batch_stats'] if train else []`: when there are updates. Both give a pair."""
+def _choice(form: _Functional, call: ast.Call, mutable: ast.expr) -> tuple[str, bool]:
+    """`train` of `mutable=['batch_stats'] if train else []`: when there are updates; and is there no pair else (`False`)?"""
     if not isinstance(mutable, ast.IfExp):
-        return ""
+        return "", False
     test, sides, said = mutable.test, (mutable.body, mutable.orelse), form.text(mutable.test)
-    if _is_empty(sides[0]):
+    if _is_empty(sides[0]) or _is_false(sides[0]):
         sides, said = sides[::-1], f"not {said}" if isinstance(test, ast.Name | ast.Attribute) else f"not ({said})"
     plain = all(isinstance(node, _PLAIN_TESTS) for node in subtree(test))
-    if not plain or not _is_empty(sides[1]) or not _mutable(form, call, sides[0]):
+    nothing = _is_empty(sides[1]) or _is_false(sides[1])
+    if not plain or not nothing or not _mutable(form, call, sides[0]):
         raise Unsupported(call, "mutable collections")
-    return said
+    return said, _is_false(sides[1])
 
 
 def _is_empty(mutable: ast.expr) -> bool:
     return isinstance(mutable, ast.List | ast.Tuple) and not mutable.elts
+
+
+def _is_false(mutable: ast.expr) -> bool:
+    return isinstance(mutable, ast.Constant) and mutable.value is False
 
 
 def _apart(form: _Functional, call: ast.Call, updates: str) -> bool:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from ...linen.flow.flow_values import Collection, State, Value
+from ...linen.flow.flow_values import Collection, State, Tracked, Value
 
 if TYPE_CHECKING:
     from .functional import _Functional
@@ -34,6 +34,27 @@ def like(form: _Functional, value: Value, part: str) -> bool:
             return False
         todo += [other for other in given[name] if other is not None]
     return bool(value.names)
+
+
+def of_trees(form: _Functional) -> set[str]:
+    """The fields of the project's own states that hold trees of the component; others are counters and the like."""
+    found = set()
+    for node, _ in form.tracked():
+        if isinstance(node, ast.Call):
+            found |= {str(k.arg) for k in node.keywords if _holds(form, k.value) and not _itself(form, k)}
+    return found
+
+
+def _holds(form: _Functional, node: ast.expr) -> bool:
+    value = form.flow.value(node)
+    return isinstance(value, Tracked) and form.component.holds(value)
+
+
+def _itself(form: _Functional, given: ast.keyword) -> bool:
+    """`n=state.n`, which says nothing of what it holds."""
+    node = given.value
+    named = isinstance(node, ast.Attribute) and node.attr == given.arg
+    return named and isinstance(form.flow.value(node.value), State)  # type: ignore[attr-defined]
 
 
 def _given(form: _Functional) -> dict[str, set[str | None]]:

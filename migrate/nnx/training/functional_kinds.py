@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from ...linen.flow.flow_values import Model, Symbol, Tracked, Value
 from ...plan import ClassPlan
+from ...trees import subtree
 from . import one_model
 from .components import Component
 from .rewrite import Unsupported
@@ -67,7 +68,8 @@ def _join(form: _Functional, by_class: dict[str, Component], call: ast.Call) -> 
     """Classes that one call initializes are one kind, where the call says the same for all of them."""
     names = [name for name, own in by_class.items() if own.holds(form.flow.value(call))]
     plans = [plan for name in names for (plan,) in by_class[name].plans]
-    if len({_called_with(plan) for plan in plans}) != 1:
+    named = bool(form.given_to_init(call)[1])
+    if len({_called_with(plan if named else _by_places(plan)) for plan in plans}) != 1:
         raise Unsupported(call, "one of several models is initialized")
     first, *others = [by_class[name] for name in names]
     for name, other in zip(names[1:], others, strict=True):
@@ -80,6 +82,24 @@ def _called_with(plan: ClassPlan) -> tuple[object, ...]:
     """All that the structure of a model and the call that initializes it take from its class."""
     arguments = (plan.call_arguments, plan.call_rest, plan.call_keywords, tuple(sorted(plan.call_defaults.items())))
     return (plan.added_arguments, plan.collections, plan.rng_streams, *arguments)
+
+
+def _by_places(plan: ClassPlan) -> ClassPlan:
+    """The same for a call that names no argument: `x.shape[-1]` of one class is `z.shape[-1]` of another one."""
+    places = {name: f"_{index}" for index, name in enumerate(plan.call_arguments)}
+    added = tuple(dataclasses.replace(a, origin=_renamed(a.origin, places)) for a in plan.added_arguments)
+    defaults = {places.get(name, name): said for name, said in plan.call_defaults.items()}
+    return dataclasses.replace(plan, added_arguments=added, call_arguments=tuple(places.values()), call_defaults=defaults)
+
+
+def _renamed(origin: str, places: dict[str, str]) -> str:
+    if not origin:
+        return origin
+    tree = ast.parse(origin, mode="eval")
+    for node in subtree(tree):
+        if isinstance(node, ast.Name):
+            node.id = places.get(node.id, node.id)
+    return ast.unparse(tree)
 
 
 def of(form: _Functional, node: ast.AST, value: Value) -> Kind:

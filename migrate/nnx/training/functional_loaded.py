@@ -36,10 +36,10 @@ def shown(form: _Functional, node: ast.AST) -> bool:
     if isinstance(value, State):
         if not isinstance(node, ast.Name):
             return False
-        form.replace(node, f"{parity('linen_train_state')}({form.text(node)}{_whole(form, node)})")
+        form.replace(node, f"{parity('linen_train_state')}({form.text(node)}{whole(form, node)})")
     else:
-        graphdef = _structure(form, node)
-        form.replace(node, f"{parity('linen_values')}({graphdef}, {form.text(node)}{_whole(form, node)})")
+        graphdef = structure(form, node)
+        form.replace(node, f"{parity('linen_values')}({graphdef}, {form.text(node)}{whole(form, node)})")
     return True
 
 
@@ -52,7 +52,7 @@ def saved(form: _Functional, node: ast.AST) -> bool:
     if not isinstance(form.flow.value(node), Variables | Collection) or not loaded.is_saved(form, call):
         return False
     helper = form.context(node).parity("linen_values")
-    form.replace(node, f"{helper}({_structure(form, node)}, ", node, f"{_whole(form, node)})")
+    form.replace(node, f"{helper}({structure(form, node)}, ", node, f"{whole(form, node)})")
     return True
 
 
@@ -72,7 +72,7 @@ def record(form: _Functional, node: ast.AST, value: Value) -> bool:
     if loaded.target(form, call) is not node and not loaded.is_saved(form, call):
         return False
     helper = form.context(node).parity("linen_values")
-    form.replace(node, f"{helper}({_structure(form, node)}, {form.text(node)}{_whole(form, node)})")
+    form.replace(node, f"{helper}({structure(form, node)}, {form.text(node)}{whole(form, node)})")
     return True
 
 
@@ -111,7 +111,7 @@ def changed(form: _Functional, node: ast.AST, value: Value) -> bool:
     elif changes.reads(form, node) and changes.is_whole(form, node):
         assert isinstance(node, ast.expr)
         helper = form.context(node).parity("linen_values")
-        form.replace(node, f"{helper}({_structure(form, node)}, {_text(form, node)}{_whole(form, node)})")
+        form.replace(node, f"{helper}({structure(form, node)}, {_text(form, node)}{whole(form, node)})")
     return (isinstance(node, ast.Call) and changes.is_by_names(form, node)) or is_params(value)
 
 
@@ -130,19 +130,19 @@ def replaced(form: _Functional, keyword: ast.keyword) -> bool:
     state = form.text(base)
     helper = form.context(call).parity("from_linen_values")
     like = f"{state}.graphdef, {state}.{keyword.arg}"
-    form.replace(keyword.value, f"{helper}({like}, ", keyword.value, f"{_whole(form, base)})")
+    form.replace(keyword.value, f"{helper}({like}, ", keyword.value, f"{whole(form, base)})")
     return True
 
 
 def _taken(form: _Functional, name: ast.expr, given: ast.expr) -> list[Part | ast.AST]:
     parity = form.context(name).parity
-    like, end = _text(form, name), f"{_whole(form, name)})"
+    like, end = _text(form, name), f"{whole(form, name)})"
     if isinstance(form.flow.value(name), State):
         return [f"{parity('with_linen_values')}({like}, ", given, end]
-    return [f"{parity('from_linen_values')}({_structure(form, name)}, {like}, ", given, end]
+    return [f"{parity('from_linen_values')}({structure(form, name)}, {like}, ", given, end]
 
 
-def _whole(form: _Functional, node: ast.expr) -> str:
+def whole(form: _Functional, node: ast.expr) -> str:
     """Do states of params stand for `{"params": params}` there?"""
     value = form.flow.value(node)
     if isinstance(value, Record):
@@ -155,7 +155,7 @@ def _whole(form: _Functional, node: ast.expr) -> str:
     return ", whole=True" if all_of_it and len(form.parts) == 1 else ""
 
 
-def _structure(form: _Functional, node: ast.expr) -> str:
+def structure(form: _Functional, node: ast.expr) -> str:
     """The structure of the model of a tree, where one is in sight."""
     value = form.flow.value(node)
     base = node.value if isinstance(node, ast.Attribute) else None

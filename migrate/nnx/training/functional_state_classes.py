@@ -14,6 +14,7 @@ from ...source import SourceFile
 from .rewrite import Unsupported
 
 if TYPE_CHECKING:
+    from .components import Component
     from .functional import _Functional
 
 # What a TrainState has by itself.
@@ -46,6 +47,26 @@ def write(form: _Functional, name: str) -> None:
     form.edits.append((form.contexts[module], source.span(base), (form.contexts[module].name("flax.nnx.TrainState"),)))
 
 
+def is_kept(form: _Functional, forms: list[_Functional], components: list[Component]) -> bool:
+    """Has a class of its states others, of models that do not take the form? Which, is said of its component."""
+    held = [other.component for other in forms]
+    for name in sorted(form.state_classes):
+        for node in form.flow.source_of:
+            if not isinstance(node, ast.Call) or not form.flow.creates_state(node):
+                continue
+            if (form.flow.name(node.func) or "").removesuffix(".create") != name:
+                continue
+            value = form.flow.value(node)
+            if any(component.holds(value) for component in held):
+                continue
+            why = next(
+                (c.split_obstacle for c in components if c.holds(value) and c.split_obstacle), "they are not followed"
+            )
+            form.component.split_obstacle = f"{name.rpartition('.')[2]} also has states that cannot change: {why}"
+            return True
+    return False
+
+
 def _follows(form: _Functional, name: str, method: ast.FunctionDef) -> bool:
     """Is a method called on states of the component, and is nothing else done with it?"""
     plain = form.flow.state_classes.method(name, method.name) is method
@@ -64,4 +85,4 @@ def _derives(form: _Functional, source: SourceFile, node: ast.AST, name: str) ->
     return isinstance(node, ast.ClassDef) and any(named(source, node, base) == name for base in node.bases)
 
 
-__all__ = ["STATE_FIELDS", "write"]
+__all__ = ["STATE_FIELDS", "is_kept", "write"]

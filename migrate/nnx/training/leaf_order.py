@@ -35,6 +35,9 @@ _BY_POSITION = {
     "optax.tree_utils.tree_random_like",
     "optax.tree_utils.tree_split_key_like",
 }
+_ARRAYS = ("jax.numpy.", "numpy.")
+_OF_ALL = {"sum", "max", "min", "all", "any", "mean", "prod"}
+_STACKED = {"array", "asarray", "stack", "concatenate", "hstack"}
 _ORDERLESS = {"sum", "max", "min", "len", "any", "all", "set"}
 
 
@@ -93,6 +96,10 @@ def orderless(form: Rewrite, node: ast.AST) -> bool:
     if isinstance(parent, ast.Call) and node in parent.args:
         if isinstance(parent.func, ast.Name) and parent.func.id == "map":
             return len(parent.args) == 2 and orderless(form, parent)
+        name = form.flow.name(parent.func) or ""
+        if name.startswith(_ARRAYS) and len(parent.args) == 1 and not parent.keywords:
+            last = name.rpartition(".")[2]
+            return last in _OF_ALL or (last in _STACKED and orderless(form, parent))
         named = parent.func.id if isinstance(parent.func, ast.Name) else ""
         return named in _ORDERLESS or (named == "sorted" and not parent.keywords)
     if isinstance(parent, ast.Assign) and len(parent.targets) == 1 and isinstance(parent.targets[0], ast.Name):

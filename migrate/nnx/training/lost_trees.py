@@ -26,13 +26,13 @@ from ...linen.flow.flow_values import (
 )
 from ...linen.flow.flow_versions import bare
 from ...linen.flow.spec_makers import makes_specs
-from . import leaf_order, loaded, masks
+from . import leaf_order, loaded, masks, optimizer_slots
 from .rewrite import Rewrite, Unsupported
 
 _LEAF_BY_LEAF = ("jax.tree", "optax.", "jax.lax.p", "copy.", "chex.", "flax.jax_utils.")
-_NUMBERS = {"optax.global_norm", "jax.tree.reduce", "jax.tree_util.tree_reduce", "jax.tree.all", "jax.tree_util.tree_all"}
-_NUMBERS |= {f"optax.tree.{name}" for name in ("norm", "sum", "vdot", "max", "min", "size")}
-_NUMBERS |= {f"optax.tree_utils.tree_{name}" for name in ("l1_norm", "l2_norm", "norm", "sum", "vdot", "max", "min", "size")}
+NUMBERS = {"optax.global_norm", "jax.tree.reduce", "jax.tree_util.tree_reduce", "jax.tree.all", "jax.tree_util.tree_all"}
+NUMBERS |= {f"optax.tree.{name}" for name in ("norm", "sum", "vdot", "max", "min", "size")}
+NUMBERS |= {f"optax.tree_utils.tree_{name}" for name in ("l1_norm", "l2_norm", "norm", "sum", "vdot", "max", "min", "size")}
 _GET = {"optax.tree.get", "optax.tree_utils.tree_get"}
 _SCALARS = {"count", "learning_rate", "step_size", "notfinite_count", "last_finite", "total_notfinite", "mini_step"}
 
@@ -144,12 +144,12 @@ class Lost:
             return True
         if isinstance(node, ast.Tuple | ast.List):
             return any(map(self.holds, node.elts))
-        if self.split and loaded.is_slots(self.form, node):
+        if self.split and (loaded.is_slots(self.form, node) or optimizer_slots.is_tree(self.form, node)):
             return True
         if not isinstance(node, ast.Call) or makes_specs(self.form.flow, node):
             return False  # see `spec_trees`
         name = self.form.flow.name(node.func) or ""
-        if not name.startswith(_LEAF_BY_LEAF) or name in _NUMBERS | leaf_order.LEAVES:
+        if not name.startswith(_LEAF_BY_LEAF) or name in NUMBERS | leaf_order.LEAVES:
             return False
         if name in _GET and any(isinstance(key, ast.Constant) and key.value in _SCALARS for key in node.args):
             return False

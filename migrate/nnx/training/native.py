@@ -74,6 +74,7 @@ from . import (
     step_reads,
     steps,
     trees,
+    tx_updates,
     unused_models,
     wrapped_init,
 )
@@ -147,9 +148,7 @@ class _Native(Rewrite):
         self.keeps_keys = saving.keeps_keys(self)
         if not all(formatted.is_placed(self.source(node), node) for node, _ in self.uses):
             raise Unsupported(self.site, "a use within an f-string")
-        several = next((n for n, v in self.uses if isinstance(v, Collection) and len(v.names) > 1), None)
-        if several is not None:
-            raise Unsupported(several, "params that may be those of a state or a field of it")
+        collections.check_names(self)
         self.lost = lost_trees.check(self)
         self.fields: frozenset[str] = frozenset()  # that the project's class of states adds, besides batch_stats
         symbols = self.flow.uses.symbols(self.component.sites)
@@ -169,6 +168,7 @@ class _Native(Rewrite):
         self.new_names: dict[Symbol, str] = model_names.Names(self.site)  # of models, variables, params and a state's model
         self.optimizers: dict[Symbol, str] = model_names.Names(self.site)
         model_names.check_declared(self)
+        self.tx_updates = tx_updates.find(self)
         self.by_hand = by_hand.find(self)
         attributes.check(self)
         self._home()
@@ -203,6 +203,7 @@ class _Native(Rewrite):
             self.insert_before(self.statement(call), f"{name} = {step_reads.text(self, reads, self._optimizer_of(state))}")
         if self.by_hand is not None:
             by_hand.write(self, self.by_hand)
+        tx_updates.write(self, self.tx_updates)
         loaded.write_assigned(self)
         changes.write(self)
         makers.write(self)

@@ -56,7 +56,7 @@ _CALLING = (
 )
 # What gives a function, its first argument, the others.
 _PASSING_ON = {"functools.partial", "jax.eval_shape"}
-_WHOLE = {"jax.block_until_ready", "jax.device_get", "jax.device_put"}
+_WHOLE = {"jax.block_until_ready", "jax.device_get", "jax.device_put", "optax.global_norm"}
 
 
 class PassedTrees(Rewrite):
@@ -72,6 +72,10 @@ class PassedTrees(Rewrite):
         parent = self.parent(node)
         if isinstance(parent, ast.Expr):
             return True
+        if isinstance(parent, ast.Starred) and isinstance(self.flow.value(node), Items):
+            parent = self.parent(parent)
+            if not isinstance(parent, ast.Tuple | ast.List):
+                return False
         if isinstance(parent, ast.Tuple | ast.List):
             if isinstance(self.flow.value(parent), Items):
                 self.bundle(parent, self.flow.value(parent))

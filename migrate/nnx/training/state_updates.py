@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ...edits import Part
 from ...linen.flow.flow_values import Collection, State
 from ...trees import subtree
-from . import loaded, loops, state_fields
+from . import loaded, loops, state_fields, tx_updates
 from .rewrite import Unsupported
 
 if TYPE_CHECKING:
@@ -59,7 +59,12 @@ def _gather(form: _Native, call: ast.Call) -> _Update:
         if one.args or any(keyword.arg is None for keyword in one.keywords):
             raise Unsupported(one, "an update of a state by arguments that are not spelled out")
         assert isinstance(one.func, ast.Attribute)
+        by_transformation = form.tx_updates.get(one)
+        if by_transformation is not None and found.grads is None:
+            found.grads = by_transformation.grads
         for keyword in one.keywords:
+            if by_transformation is not None and keyword.arg in tx_updates.KEYWORDS:
+                continue
             _gather_keyword(form, one.func.attr, keyword, found)
     if found.fields and found.grads is not None and not isinstance(found.grads, ast.Name):
         raise Unsupported(call, "gradients within an expression")

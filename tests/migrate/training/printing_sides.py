@@ -34,3 +34,10 @@ def _printed(name: str, text: str) -> list[str]:
         module(name, text)
     lines = out.getvalue().splitlines()
     return [re.sub(r"-?\d+\.\d{4,}", lambda m: f"{float(m[0]):.4g}", line) for line in lines]
+
+
+def check_reason(text: str, reason: str) -> None:
+    """A program keeps its loop from the NNX idiom because of what a pattern says."""
+    result = migrate_project([SourceFile.parse(Path("m.py"), "m", text)])
+    said = [d.help or "" for d in result.files[0].diagnostics if d.code in ("NNX602", "NNX603")]
+    assert said and all(re.search(reason, help_) for help_ in said), said

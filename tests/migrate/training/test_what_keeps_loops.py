@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
+from nnx_migrate.migrate.context import Options
 from nnx_migrate.migrate.pipeline import migrate_project
 from nnx_migrate.migrate.source import SourceFile
 
@@ -43,3 +44,26 @@ def test_where_init_is_called(program: str, reason: str, line: int) -> None:
     result = migrate_project([SourceFile.parse(Path("program.py"), "program", HEAD + program)])
     said = [d.help or "" for d in result.files[0].diagnostics if d.code in ("NNX602", "NNX603")]
     assert any(re.search(rf"{reason} \(line {line}\) \(to change that: ", text) for text in said), said
+
+
+SHARED = """
+import optax
+from flax.training import train_state
+
+
+class State(train_state.TrainState):
+    calls: int = 0
+
+
+first, second = Net(), Other()
+one = State.create(apply_fn=first.apply, params=first.init(jax.random.key(0), x)["params"], tx=optax.sgd(0.1))
+two = State.create(apply_fn=second.apply, params=second.init(jax.random.key(0), x)["params"], tx=optax.sgd(0.1))
+print(two.params.items())
+"""
+
+
+def test_models_whose_class_of_states_another_one_keeps() -> None:
+    text = HEAD.replace("x = jnp", "class Other(Net):\n    pass\n\n\nx = jnp") + SHARED
+    result = migrate_project([SourceFile.parse(Path("program.py"), "program", text)], Options(jit="functional"))
+    said = [d.help or "" for d in result.files[0].diagnostics if d.code == "NNX603"]
+    assert len(said) == 2 and "State also has states that cannot change: the attribute items" in " ".join(said), said
