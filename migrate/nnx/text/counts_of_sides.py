@@ -89,8 +89,8 @@ def number_alike(members: Sequence[tuple[Site, int | None]]) -> bool:
 
 def exclude(one: Site, other: Site) -> bool:
     """Do fields decide about two modules of one number, so that no call comes to both?"""
-    decided = not any(is_flag for _, is_flag in (*one.conditions, *other.conditions))
-    return decided and one.name is None and other.name is None
+    decided = not any(is_flag for _, is_flag in (*one.conditions, *other.conditions)) and group_of(one) == group_of(other)
+    return decided and bool(one.conditions and other.conditions) and one.name is None and other.name is None
 
 
 __all__ = ["Count", "OfSides", "behind", "exclude", "number_alike", "one_more", "within"]

@@ -167,52 +167,6 @@ REFUSED = {
     return x
 """,
     ),
-    "a loop in a helper method, with a local of the method that calls it": (
-        "NNX114",
-        """class M(nn.Module):
-  widths: Any = (4, 6)
-  @nn.compact
-  def __call__(self, x):
-    f = 3
-    x = self.tower(x)
-    return nn.Dense(f)(x)
-  def tower(self, x):
-    for f in self.widths:
-      x = nn.Dense(f)(x)
-    return x
-""",
-    ),
-    "a loop in a nested function, with a local of the method around it": (
-        "NNX114",
-        """class M(nn.Module):
-  w: int = 4
-  @nn.compact
-  def __call__(self, x):
-    f = 3
-    def tower(x):
-      for f in (4, 5):
-        x = nn.Dense(f)(x)
-      return x
-    x = tower(x)
-    return nn.Dense(f)(x)
-""",
-    ),
-    "a loop in a nested function, with a local that is set between its calls": (
-        "NNX114",
-        """class M(nn.Module):
-  ws: tuple = (4, 5)
-  @nn.compact
-  def __call__(self, x):
-    def tower(x, f):
-      for i in range(f):
-        x = nn.Dense(3 + i)(x)
-      return x
-    x = tower(x, 2)
-    i = 8
-    x = tower(x, 3)
-    return nn.Dense(i)(x)
-""",
-    ),
     "items of a turned list under a condition": (
         "NNX157",
         """class M(nn.Module):

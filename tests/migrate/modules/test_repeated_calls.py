@@ -55,6 +55,17 @@ def b(self, x):
 def __call__(self, x):
   return self.b(self.a(x))""",
     ),
+    "two methods whose layers have the same name under opposite conditions": (
+        "NNX152",
+        """@nn.compact
+def a(self, x):
+  return nn.LayerNorm()(x) if self.first else x
+@nn.compact
+def b(self, x):
+  return x if self.first else nn.LayerNorm(epsilon=1e-2)(x)
+def __call__(self, x):
+  return self.b(self.a(x))""",
+    ),
     "other arguments the second time": (
         "NNX159",
         """@nn.compact
