@@ -54,7 +54,7 @@ PROGRAMS = {
     "params_shown_by_module": ("NNX603", "NNX603"),
     "rates_by_layer": ("NNX601 NNX609", "NNX602 NNX609"),
     "scores_of_a_registered_model": ("NNX603 NNX607", "NNX603 NNX607"),
-    "sizes_of_a_layer": ("NNX601 NNX609", "NNX603"),
+    "sizes_of_a_layer": ("NNX601 NNX609", "NNX602 NNX609"),
     "sums_of_layers_by_a_function": ("NNX603", "NNX603"),
     "the_last_part_of_an_optimizers_state": ("NNX602", "NNX602"),
     "two_optimizers_out_of_functions": ("NNX603", "NNX603"),
