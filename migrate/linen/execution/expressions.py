@@ -137,8 +137,9 @@ class Expressions(Containers, Operators, Localization):
 
     def varies(self, name: str, env: Any) -> bool:
         """Does a class that shares the method which asks for this attribute have it otherwise?"""
-        owner = env.method.owner if env.method is not None else self.model
-        return bool(self.analyser.classes.varies(owner, name))
+        while env.method is None and env.parent is not None:  # in a function or lambda within it
+            env = env.parent
+        return bool(self.analyser.classes.varies(env.method.owner if env.method is not None else self.model, name))
 
     def _eval_Starred(self, node: ast.Starred, env: Any) -> Abs:
         return self.evaluate(node.value, env)

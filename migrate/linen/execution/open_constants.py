@@ -83,9 +83,7 @@ def _behind(node: ast.AST, parent: ast.AST) -> Sequence[ast.stmt]:
 
 
 def _constants(run: Execution, test: ast.expr, env: Env) -> frozenset[str] | None:
-    """The attributes and methods of the class and names of its own file that it asks; None where it asks for more."""
-    if env.source is not run.model.source:
-        return None
+    """The attributes and methods of the class and names of the file that it asks; None where it asks for more."""
     found: set[str] = set()
     for name in (part for part in subtree(test) if isinstance(part, ast.Name)):
         owner = env.source.parents[name]

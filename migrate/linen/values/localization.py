@@ -194,12 +194,14 @@ class Localization(Evaluation):
                     value = self.attributes[node.attr].value
                     if isinstance(value, Module) and not self.attributes[node.attr].static:
                         return put(SitePart(value.site))
-                    return True
-                if node.attr in self.call_fields:
+                elif node.attr in self.call_fields:
                     return False
-                if node.attr in self.fields:
+                elif node.attr in self.fields:
                     return put(DimPart(Dim.field(node.attr)))
-                return self.model.method(node.attr) is not None or self.model.class_attribute(node.attr) is not None
+                elif self.model.method(node.attr) is None and self.model.class_attribute(node.attr) is None:
+                    return False
+                # the constructor has no other name for it: `me = self`
+                return ast.unparse(node.value) == "self" or put(DimPart(Dim.opaque(f"self.{node.attr}")))
             if isinstance(node, ast.Attribute) and found is not None and isinstance(found.value, Static):
                 holder = self.evaluated.get(node.value)
                 if holder is not None and isinstance(holder.value, Module) and holder.value.site.held:

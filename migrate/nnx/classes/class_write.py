@@ -42,6 +42,7 @@ from ..setup import (
 )
 from ..setup.frozen_lists import around
 from ..text import elsewhere, handed_iterators, variable_places
+from ..text.made_where import home_of
 from ..text.text_parts import BREAK, CLOSE, MethodEdit, Namer, is_name, joined, with_comments
 from . import (
     asked_presence,
@@ -114,7 +115,7 @@ class ClassWriter:
         parity: tuple[str, ...] = (),
         imports: tuple[str, ...] = (),
     ) -> None:
-        where = source or self.source
+        where = source or (self.source if isinstance(node, Span) else home_of(self.run, node))
         span = node if isinstance(node, Span) else where.span(node)
         if BREAK in parts or CLOSE in parts:
             indent = where.indent_before(span.start) if isinstance(node, Span) else where.indent_at(node)
@@ -185,13 +186,13 @@ class ClassWriter:
         for label, (statement, name) in self.text.names.iterators.items():
             if self.text.of_wrappers(label):
                 continue
-            start = with_comments(self.source, statement)
-            indent = self.source.indent_of(statement)
+            source = home_of(self.run, statement)
             handed_out = f"iter({label})"
             for place in self.text.names.lists:
                 if place.iterator == name and place.maker is not None:
                     handed_out = place.handed_out(self.namer)
-            self.insert(start, f"{indent}{name} = {handed_out}{self.source.newline}")
+            line = f"{source.indent_of(statement)}{name} = {handed_out}{source.newline}"
+            self.insert(with_comments(source, statement), line, source=source)
         for loop, counter in self.text.names.counters.items():
             self._count_loop(loop, counter)
         for call, value in self.run.constants.items():
@@ -482,8 +483,9 @@ class ClassWriter:
         if isinstance(loop.target, ast.Name) and loop.target.id == "_" and _is_range(loop.iter):
             self.put(loop.target, counter, in_place=True)
             return
-        self.put(self.source.span(loop.target), f"{counter}, ", *self.source.enclosed(loop.target), in_place=True)
-        self.put(self.source.span(loop.iter), "enumerate(", *self.source.enclosed(loop.iter), ")", in_place=True)
+        source = home_of(self.run, loop)
+        self.put(loop.target, f"{counter}, ", *source.enclosed(loop.target), in_place=True)
+        self.put(loop.iter, "enumerate(", *source.enclosed(loop.iter), ")", in_place=True)
 
     def _constant(self, call: ast.Call, value: str) -> None:
         for method in self.model.methods().values():

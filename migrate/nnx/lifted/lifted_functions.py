@@ -20,6 +20,7 @@ from ...linen.values.values import Array, Const, Text, Value
 from ...source import SourceFile
 from ...trees import subtree
 from ..calls import sown
+from ..text.made_where import home_of
 from . import lifted as lifted_modules
 from . import lifted_calls, open_fields, whole_transforms
 
@@ -201,7 +202,8 @@ def _made_in_a_stack(call: LiftedCall, one: Lifted) -> None:
 
 
 def _control(writer: ClassText, node: ast.Call, name: str, module: Value, options: Mapping[str, Abs]) -> Edits:
-    source, span = writer.source, writer.source.span
+    source = home_of(writer.run, node)
+    span = source.span
     given = dict(zip(("cond_fn", "body_fn", "mdl", "init"), node.args)) | {k.arg: k.value for k in node.keywords}
     if name in ("cond", "switch"):
         yield source, span(node.func), (writer.namer.name(f"flax.nnx.{name}"),)

@@ -9,6 +9,7 @@ import keyword
 from ...linen.execution.execute import Execution
 from ...linen.values.sites import Site, Unmigratable
 from ...linen.values.wrappers import is_wrapper
+from ...source import SourceFile
 from ...trees import subtree
 
 
@@ -29,6 +30,11 @@ def method_of(site: Site) -> ast.AST | None:
     source, call = site.anchor()
     chain = [a for a in source.ancestors(call) if isinstance(a, ast.FunctionDef)]
     return chain[-1] if chain else None
+
+
+def home_of(run: Execution, node: ast.AST) -> SourceFile:
+    """The file in which a node of the class's methods stands: of its own, or of a base that another file defines."""
+    return next((owner.source for owner in run.model.mro() if node in owner.source.parents), run.model.source)
 
 
 def outermost(run: Execution, sites: list[Site]) -> ast.stmt:
