@@ -34,7 +34,8 @@ def method_of(site: Site) -> ast.AST | None:
 
 def home_of(run: Execution, node: ast.AST) -> SourceFile:
     """The file in which a node of the class's methods stands: of its own, or of a base that another file defines."""
-    return next((owner.source for owner in run.model.mro() if node in owner.source.parents), run.model.source)
+    own: SourceFile = run.model.source
+    return next((owner.source for owner in run.model.mro() if node in owner.source.parents), own)
 
 
 def outermost(run: Execution, sites: list[Site]) -> ast.stmt:
