@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ...context import FileContext, Options
 from ...diagnostics import Severity
-from ...edits import Conflict, Edit, Span
+from ...edits import Conflict, Edit, Parts, Span
 from ...linen.evidence.ranks import certain_ranks, seen_ranks
 from ...linen.execution.analyser import Analyser, internal_error
 from ...linen.modules import applied_models, by_passes, call_fields, local_classes, named_factories, untold_factories
@@ -425,6 +425,7 @@ def _check_edits(
     trials: dict[str, FileContext] = {}
     helpers: dict[Path, _Helpers] = {}
     read: list[tuple[str, SourceFile, Span]] = []
+    inserted: dict[str, dict[tuple[Path, int], list[Parts]]] = {}
     for text in texts.values():
         lifted_functions.note_carried(text)
     for name, text in texts.items():
@@ -449,6 +450,7 @@ def _check_edits(
                 helpers[edit.source.path] = _Helpers(project, edit.source)
             edited.add(helpers[edit.source.path].around(edit.span))
             if edit.insert:
+                inserted.setdefault(name, {}).setdefault((edit.source.path, edit.span.start), []).append(edit.parts)
                 continue
             key = (str(edit.source.path), edit.span.start, edit.span.end)
             other = wanted.setdefault(key, (name, edit.parts))
@@ -457,6 +459,14 @@ def _check_edits(
                     shared_readings.agree(text, texts[other[0]])
                 reasons.setdefault(name, _SHARED)
                 reasons.setdefault(other[0], _SHARED)
+    for name, places in inserted.items():  # lines that a class adds to a base's
+        for owner in texts[name].model.mro()[1:]:
+            others = inserted.get(owner.qualname, {})
+            span = owner.source.full_span(owner.node)
+            for (path, at), lines in places.items():
+                if path == owner.source.path and span.start <= at <= span.end and lines != others.get((path, at)):
+                    reasons.setdefault(name, _SHARED)
+                    reasons.setdefault(owner.qualname, _SHARED)
     for name, source, span in read:  # as it stands, where another class has something else there
         other = wanted.get((str(source.path), span.start, span.end), (name, ()))
         if other[0] != name:
