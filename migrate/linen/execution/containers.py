@@ -52,7 +52,7 @@ from ..values.values import (
     Unknown,
     Value,
 )
-from . import changed_arguments, iteration, string_keys
+from . import changed_arguments, iteration, picked_columns, string_keys
 
 _KEYS = {"flax.linen.PARTITION_NAME": Const("partition_name")}  # constants of Flax that dicts have as keys
 
@@ -182,7 +182,8 @@ class Containers(Evaluation):
                     picked = [value.items[i.dim.value] for i in found.items if isinstance(i, Int)]  # type: ignore[index]
                     return Abs(Tup(tuple(picked), value.kind), static, flags)
             return Abs(Unknown("an element of a list of modules"), static, flags)
-        found = shapes.index(value, self.plain(key.value))
+        picks = picked_columns.as_index(self, value, key.value) if isinstance(value, Array) else key.value
+        found = shapes.index(value, self.plain(picks))
         if isinstance(found, Unknown):
             chosen = one_of([value])
             if chosen is not None:
