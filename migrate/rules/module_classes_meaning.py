@@ -118,7 +118,7 @@ RULES = (
         "name-twice",
         "two modules of a class have the same name",
         "Both would be one attribute. Or the call decides which of two has the name (NNX187), and they are wrappers, stay "
-        "Linen themselves, are made in a loop, handed to other modules, or have sizes that only the call knows.",
+        "Linen themselves, are made in a loop, or handed to other modules.",
         "Only in branches that exclude each other can two modules share one attribute. Linen makes the one or the other in "
         "each call, over the same parameters; an nnx.Module has the one that its constructor made.",
         "give them different names, and keep old checkpoints with `rename=`; or make one module that is told in the call.",

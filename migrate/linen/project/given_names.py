@@ -1,11 +1,18 @@
-"""What calls may give the modules of a project, by name or by place, apart from their constructors."""
+"""What calls may give the modules of a project, by name or by place, apart from their constructors.
+
+A call of what one class surely made (`Block(4)(x, mask)`, `self.block(x, mask)`) gives that class alone.
+"""
 
 from __future__ import annotations
 
 import ast
 import dataclasses
 import weakref
+from collections.abc import Collection, Mapping
 from typing import Any
+
+from ...source import SourceFile
+from ...trees import subtree
 
 _PARTIAL = "functools.partial"
 _APPLIED = frozenset({"apply", "apply_fn", "init", "init_with_output", "lazy_init"})
@@ -15,23 +22,29 @@ _MANY = 99
 
 @dataclasses.dataclass
 class _Given:
-    names: set[str]
+    """To any class, or to one."""
+
+    names: set[str] = dataclasses.field(default_factory=set)
     most: int = 0  # arguments by place of one call of what may be a module
+    classes: dict[str, _Given] = dataclasses.field(default_factory=dict)  # what was given to one alone
+
+    def has(self, name: str, place: int | None) -> bool:
+        return name in self.names or (place is not None and self.most > place)
 
 
 _known: weakref.WeakKeyDictionary[Any, _Given] = weakref.WeakKeyDictionary()
 
 
-def gives(project: Any, name: str, place: int | None) -> bool:
-    """May a call give a module of the project an argument: by its name, or at its place (None: it has none)?"""
+def gives(project: Any, name: str, place: int | None, family: Collection[str]) -> bool:
+    """May a call give a module of a family of classes an argument: by its name, or at its place (None: it has none)?"""
     found = _known.get(project)
     if found is None:
         found = _known[project] = _given(project)
-    return name in found.names or (place is not None and found.most > place)
+    return found.has(name, place) or any(found.classes[c].has(name, place) for c in family if c in found.classes)
 
 
 def _given(project: Any) -> _Given:
-    found = _Given(set())
+    found, attributes = _Given(), _attributes(project)
     classes = project.linen_classes.values()
     methods = {n.name for info in classes for n in info.node.body if isinstance(n, ast.FunctionDef)}
     for source in project.files.values():
@@ -45,11 +58,70 @@ def _given(project: Any) -> _Given:
             defined = project.definition(called) if called else None
             if called in project.linen_classes or (defined is not None and isinstance(defined[1], ast.ClassDef)):
                 continue
-            found.names.update(k.arg for k in node.keywords if k.arg is not None)
+            made_by = _made_by(project, source, node.func, attributes)
+            given = found.classes.setdefault(made_by, _Given()) if made_by is not None else found
+            given.names.update(k.arg for k in node.keywords if k.arg is not None)
             if called is None or called.startswith("self."):
                 inside = node in project.inside_modules
-                found.most = max(found.most, _given_by_place(node, inside, methods))
+                given.most = max(given.most, _given_by_place(node, inside, methods))
     return found
+
+
+def _made_by(project: Any, source: SourceFile, function: ast.expr, attributes: Mapping[str, set[str | None]]) -> str | None:
+    """The one class that what is called is made by, where the text around says it; None where it may be another."""
+    if isinstance(function, ast.Call):
+        return _class_of(project, source, function)
+    made: set[str | None] = set()
+    if isinstance(function, ast.Name):
+        made = {_class_of(project, source, value) for value in _given_to_name(source, function)}
+    elif isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name) and function.value.id == "self":
+        made = attributes.get(function.attr, set())
+    return next(iter(made)) if len(made) == 1 else None
+
+
+def _class_of(project: Any, source: SourceFile, value: ast.expr | None) -> str | None:
+    """The class of modules that an expression makes one of."""
+    name = project.qualname(source, value.func) if isinstance(value, ast.Call) else None
+    return name if name in project.linen_classes else None
+
+
+def _given_to_name(source: SourceFile, name: ast.Name) -> list[ast.expr | None]:
+    """What a local name is assigned, None for what is bound otherwise."""
+    function = source.function_of(name)
+    if function is None:
+        return []
+    given: list[ast.expr | None] = []
+    for node in subtree(function):
+        if isinstance(node, ast.arg) and node.arg == name.id:
+            given.append(None)
+        elif isinstance(node, ast.Name) and node.id == name.id and not isinstance(node.ctx, ast.Load):
+            given.append(_assigned(source, node))
+        elif isinstance(node, ast.FunctionDef | ast.ClassDef | ast.alias | ast.ExceptHandler | ast.MatchAs):
+            given += [None] if name.id in (node.name, getattr(node, "asname", None)) else []
+    return given
+
+
+def _attributes(project: Any) -> dict[str, set[str | None]]:
+    """The classes of what attributes of `self` are assigned, in any class; None for anything else."""
+    found: dict[str, set[str | None]] = {}
+    for source in project.files.values():
+        for node in source.by_kind.get(ast.Attribute, ()):
+            if not isinstance(node.ctx, ast.Load):
+                found.setdefault(node.attr, set()).add(_class_of(project, source, _assigned(source, node)))
+    for info in project.linen_classes.values():
+        for statement in info.node.body:
+            targets = statement.targets if isinstance(statement, ast.Assign) else [getattr(statement, "target", None)]
+            names = [t.id for t in targets if isinstance(t, ast.Name)] + [getattr(statement, "name", "")]
+            for name in names:
+                found.setdefault(name, set()).add(None)  # a field, or a method
+    return found
+
+
+def _assigned(source: SourceFile, target: ast.expr) -> ast.expr | None:
+    statement = source.parents.get(target)
+    if isinstance(statement, ast.Assign) and target in statement.targets:
+        return statement.value
+    return statement.value if isinstance(statement, ast.AnnAssign) and statement.target is target else None
 
 
 def _given_by_place(call: ast.Call, inside: bool, methods: set[str]) -> int:

@@ -285,7 +285,8 @@ class _Shown:
         positional = [p.arg for p in self.method.positional]
         place = positional.index(name) if name in positional else None
         none = isinstance(default, ast.Constant) and default.value is None
-        return none and not given_names.gives(self.run.project, name, place)
+        family = [model.qualname for model in self.run.analyser.classes.lineage(self.run.model.qualname)]
+        return none and not given_names.gives(self.run.project, name, place, family)
 
     def _call(self, node: ast.Call, own: frozenset[str]) -> bool:
         known = self.run.project.qualname(self.method.source, node.func) or ""

@@ -341,7 +341,11 @@ def added_value(text: ClassText, site: Site, added: AddedArgument, argument: str
 def _where_given(text: ClassText, site: Site, value: Array, said: str) -> str:
     """The shape of an array that may be None, which is said as None then."""
     step = value.step if isinstance(value, OptionalArray) else None
-    if step is None or step.deps or not said.startswith("("):  # the shape of an argument is None itself
+    if not said.startswith("("):  # the shape of an argument is None itself
+        return said
+    if whole_argument(value) in text.optional:
+        return f"({said} if {setup_conditions.is_given(text, whole_argument(value))} else None)"
+    if step is None or step.deps:
         return said
     return f"({said} if {setup_conditions.step_text(text, step, site)} else None)"
 

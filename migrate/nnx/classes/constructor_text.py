@@ -251,8 +251,6 @@ def _as_elif(lines: list[tuple[int, Parts]], depth: int) -> list[tuple[int, Part
 def _placed(text: ClassText, site: Site, expression: Parts) -> Parts:
     place = text.names.places[site]
     if place.only_at is not None:
-        if site in text.later:
-            raise Unmigratable("NNX152", "two modules of one name have sizes that only the call knows", site.node)
         expression = (text.namer.parity("made_at"), f"({place.only_at}, ", *expression, ")")
     if place.kind == "attribute":
         return place.assigned(expression)

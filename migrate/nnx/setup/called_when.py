@@ -194,13 +194,21 @@ def _check(text: ClassText, site: Site, function: ast.FunctionDef, step: Step) -
     """Refuse a condition that asks what is not there yet where the module is made."""
     bound = {n.id for loop in site.loops for n in subtree(loop.node.target) if isinstance(n, ast.Name)}
     for name in step.deps - bound:
-        if name in text.run.fields or not _is_set_before(site, function, name):
+        another = name in text.run.fields and not _is_the_field(site, function, name)
+        if another or not _is_set_before(site, function, name):
             reason = f"it is made before `{step.text}` is known, and called only if that is {str(step.holds).lower()}"
             raise Unmigratable("NNX157", f"{reason}: Linen makes variables for what is called", site.node)
     for name in step.deps & bound:
         if any(name in stored_names(s) for loop in site.loops if isinstance(loop.node, ast.For) for s in loop.node.body):
             reason = f"it is called only if `{step.text}`, and the loop changes `{name}`"
             raise Unmigratable("NNX157", f"{reason}: Linen makes variables for what is called", site.node)
+
+
+def _is_the_field(site: Site, function: ast.FunctionDef, name: str) -> bool:
+    """Is a variable that is called as a field is that field, `args = self.args`, as the constructor's argument is?"""
+    stores = [n for n in subtree(function) if isinstance(n, ast.Name) and n.id == name and not isinstance(n.ctx, ast.Load)]
+    statements = [site.source.parents.get(n) for n in stores]
+    return all(isinstance(s, ast.Assign) and ast.unparse(s.value) == f"self.{name}" for s in statements)
 
 
 def _is_set_before(site: Site, function: ast.FunctionDef, name: str) -> bool:
