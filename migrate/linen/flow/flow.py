@@ -422,7 +422,7 @@ class Flow:
         if name == "functools.partial" and node.args:
             return self._partial(node)
         if isinstance(node.func, ast.Name) and node.func.id == "getattr" and node.args and name is None:
-            return flow_classes.chosen(self, node.args[0])
+            return flow_classes.chosen(self, node.args[0], node.args[1] if len(node.args) > 1 else None)
         if name == "jax.eval_shape" and node.args:
             return self._apply(source, node, self.value(node.args[0]), node.args[1:])
         if name == SCAN and (start := flow_control.start(node)) is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+import functools
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -250,14 +251,14 @@ def _changes(owner: ast.ClassDef) -> bool:
     return bool(owner.decorator_list) or bool(owner.keywords) or any(_defined(owner, name) for name in _LOOKUPS)
 
 
-def chosen(flow: Flow, module: ast.expr) -> Value:
+def chosen(flow: Flow, module: ast.expr, asked: ast.expr | None) -> Value:
     """`getattr(models, name)`: any of the module's classes, also those under other names."""
     name = flow.name(module)
     source = flow.project.files.get(name) if name else None
     if source is None:
         return ANY
     found: Value = NOTHING
-    for local in source.names.definitions:
+    for local in filter(functools.partial(may_say, asked), source.names.definitions):
         qualname = f"{name}.{local}"
         if flow.plan.module_class(qualname):
             found = join(found, ClassValue(frozenset([qualname]))) or found
@@ -266,3 +267,11 @@ def chosen(flow: Flow, module: ast.expr) -> Value:
             if isinstance(value, ClassValue):
                 found = join(found, value) or found
     return found if isinstance(found, ClassValue) else ANY
+
+
+def may_say(text: ast.expr | None, name: str) -> bool:
+    """May a text be a name, by what the code says of it? (`f"make_{kind}"`, `kind + "Net"`)"""
+    parts: list[ast.expr] = [text.left, text.right] if isinstance(text, ast.BinOp) else []
+    parts = text.values if isinstance(text, ast.JoinedStr) else parts if parts or text is None else [text]
+    said = [part.value if isinstance(part, ast.Constant) and isinstance(part.value, str) else "" for part in parts]
+    return not said or (name.startswith(said[0]) and name.endswith(said[-1]))

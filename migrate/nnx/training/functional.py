@@ -43,6 +43,7 @@ from . import (
     class_fields,
     copies,
     deep_copies,
+    followed_results,
     functional_arrays,
     functional_calls,
     functional_fields,
@@ -169,6 +170,7 @@ class _Functional(PassedTrees):
         if len(self.parts) > 1:
             functional_gradients.check(self)
         uncalled.check_states(self)
+        followed_results.check(self)
         calls = [n for n, v in self.uses if isinstance(n, ast.Call) and isinstance(v, Variables)]
         wrapped = [found for call in calls if self._is_init(call) and (found := wrapped_init.find(self, call)) is not None]
         self.wrapped = {found.call: found for found in wrapped}
@@ -376,6 +378,8 @@ class _Functional(PassedTrees):
         if isinstance(outer, ast.Subscript) and self._says_params(outer):
             call, outer = outer, self.parent(outer)  # type: ignore[assignment]
         if value is not call or not isinstance(statement, ast.Assign) or not isinstance(statement.targets[0], ast.Name):
+            if not self.goes_on(call):
+                raise Unsupported(call, "variables that go where they are not followed")
             variables = init_functions.made_before(self, call, statement)
             self.insert_before(statement, f"{opening}{name}, {variables} = ", *moved)
             self.replace(call, variables)

@@ -5,20 +5,29 @@ from __future__ import annotations
 import ast
 
 from ...linen.flow.flow_values import Deltas, Function, Instance, Items, OptState, Value
+from . import reached_by_name
 from .rewrite import Rewrite, Unsupported
+
+_MARKING = ("abc.", "typing.", "flax.struct.", "enum.", "unittest.", "absl.testing.")
 
 
 def check(form: Rewrite) -> None:
     """Unsupported where others derive from the class of such a method, or where its name is said of something unknown."""
+    reached_by_name.check(form)
     found = _methods(form)
     if not found:
         return
+    facts = form.flow.class_facts
     for method, owner in found.items():
-        if owner in form.flow.class_facts.derived:
+        if owner in facts.derived:
             raise Unsupported(method, "a method of a class that others derive from")
     for node in form.flow.uses.attributes({method.name for method in found}):
-        if not _known(form, node):
+        if not _known(form, node) or _asked_by_a_base(form, node, found):
             raise Unsupported(node, f"a method {node.attr} of something that is not followed")
+    returning = {function for function, _ in form.flow.uses.returning(form.component.sites)}
+    for method, owner in found.items():
+        if method in returning and not form.flow.uses.references(method) and _has_other_bases(form, owner):
+            raise Unsupported(method, "a method that a class of another package may call")
 
 
 def check_attributes(form: Rewrite) -> None:
@@ -48,6 +57,29 @@ def _methods(form: Rewrite) -> dict[ast.FunctionDef, ast.ClassDef]:
         if isinstance(function, ast.FunctionDef) and isinstance(owner, ast.ClassDef) and function.name != "__init__":
             found[function] = owner
     return found
+
+
+def _asked_by_a_base(form: Rewrite, node: ast.Attribute, methods: dict[ast.FunctionDef, ast.ClassDef]) -> bool:
+    """`self.make(key)` in a class from which the one with the method derives?"""
+    if isinstance(form.flow.value(node), Function) or not isinstance(node.value, ast.Name):
+        return False
+    here = [parent for parent in form.source(node).ancestors(node) if isinstance(parent, ast.ClassDef)]
+    owners = [owner for method, owner in methods.items() if method.name == node.attr]
+    return any(base in here for owner in owners for _, base in form.flow.class_facts.lineage(owner))
+
+
+def _has_other_bases(form: Rewrite, owner: ast.ClassDef) -> bool:
+    """Does a class, or one that it derives from, derive from one of another package, which does more than mark it?"""
+    project, source = form.flow.project, form.source(owner)
+    for base in owner.bases:
+        name = project.qualname(source, base) or ""
+        found = project.definition(name)
+        if found is not None and isinstance(found[1], ast.ClassDef):
+            if _has_other_bases(form, found[1]):
+                return True
+        elif not name.startswith(_MARKING) and name not in ("object", ""):
+            return True
+    return False
 
 
 def _known(form: Rewrite, node: ast.Attribute) -> bool:

@@ -378,6 +378,8 @@ def _dynamic(context: FileContext, flow: Flow, call: ast.Call) -> None:
             _of_any_module(context, call)
         return
     names = [q for q, plan in flow.plan.classes.items() if plan.outcome is Outcome.NATIVE and q.rpartition(".")[0] == module]
+    text = call.args[1] if len(call.args) > 1 else None
+    names = [name for name in names if flow_classes.may_say(text, name.rpartition(".")[2])]
     followed = isinstance(value, ClassValue) and all(flow.plan.classes[q].outcome is Outcome.NATIVE for q in value.qualnames)
     if module and names and not followed:
         context.report(
