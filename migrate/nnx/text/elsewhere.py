@@ -5,13 +5,14 @@ from __future__ import annotations
 import ast
 import builtins
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from typing import TYPE_CHECKING
 
 from ...catalog.functions import function
 from ...edits import Overlay, Part, Parts, Span
 from ...linen.values.sites import Localized, LocalizedPart, Site, Unmigratable
 from ...source import SourceFile
+from ...trees import subtree
 
 if TYPE_CHECKING:
     from ...linen.project.index import Project
@@ -104,6 +105,9 @@ def _names(writer: ClassText, localized: Localized) -> Iterator[tuple[Span, str]
             continue
         where = chain if dotted == writer.run.project.qualname(source, chain) else node
         text = here(writer, dotted) if dotted is not None else None
+        if text is None and (imported := _imported(writer, source, node)) is not None:
+            yield span, imported
+            continue
         if text is None:
             what = f"`{ast.unparse(where)}` of {source.path.name}"
             reason = f"{what} is needed in the constructor, whose file does not have it"
@@ -158,12 +162,43 @@ def _through(writer: ClassText, name: str) -> str | None:
     return None
 
 
+def _imported(writer: ClassText, source: SourceFile, name: ast.Name) -> str | None:
+    """What a method of a base calls something that its file has from before the class, imported from there.
+
+    The class's own file imports the base, so that what is bound before it is there, also where files import each other.
+    """
+    around = [node for node in source.ancestors(name) if isinstance(node, ast.ClassDef)]
+    if not around or around[-1] not in [model.node for model in writer.model.mro()]:
+        return None
+    binders = [s for s in source.tree.body if name.id in _bound_by(s)]
+    first = source.tree.body.index(around[-1]) if around[-1] in source.tree.body else -1
+    before = bool(binders) and all(source.tree.body.index(s) < first for s in binders)
+    before = before and not any(name.id in g.names for g in source.by_kind.get(ast.Global, ()))  # type: ignore[attr-defined]
+    linen = (writer.run.project.qualname(source, name) or "flax.linen").startswith("flax.linen")
+    return writer.namer.imported(f"{source.module}.{name.id}") if before and source.module and not linen else None
+
+
+def _bound_by(statement: ast.stmt) -> Set[str]:
+    """The names that a statement of a file binds, if it is a plain one."""
+    if isinstance(statement, ast.Import | ast.ImportFrom):
+        return {alias.asname or alias.name.partition(".")[0] for alias in statement.names}
+    if isinstance(statement, ast.ClassDef | ast.FunctionDef):
+        return {statement.name}
+    return {n.id for n in subtree(statement) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)}
+
+
 def class_here(writer: ClassText, site: Site, node: ast.expr) -> str:
     """The class of a construction that stands in another file, as the class's own file calls it."""
     project, text = writer.run.project, ast.unparse(node)
     if project.qualname(writer.source, ast.parse(text, mode="eval").body) == site.target:
         return text
     found = here(writer, site.target)
+    root = node
+    while isinstance(root, ast.Attribute):
+        root = root.value
+    if found is None and isinstance(root, ast.Name):
+        name = _imported(writer, site.source, root)
+        found = text.replace(root.id, name, 1) if name is not None else None
     if found is None:
         reason = f"`{text}` of {site.source.path.name} is needed in the constructor, whose file does not have it"
         raise Unmigratable("NNX135", reason, node)
