@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import contextlib
 import functools
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -17,8 +18,10 @@ from ..shapes import shape_ops
 from ..values import rest_arguments, tuple_arguments
 from ..values.dims import Dim
 from ..values.sites import Abs
-from ..values.values import Array, DtypeOf, Int, Shape, ShapeOf, Tup, Unknown
+from ..values.values import Array, Const, DtypeOf, Int, Shape, ShapeOf, Tup, Unknown
 from . import shape_arguments
+
+_DROPS = re.compile(r"(^|_)drop(out)?_(rate|prob|p)$")  # a number, and of modules without variables
 
 
 def of_method(run: Any, method: Method) -> dict[str, Abs]:
@@ -56,9 +59,7 @@ def _argument(run: Any, method: Method, parameter: ast.arg) -> Abs:
         return Abs(Int(Dim.input(name, -1)))
     annotation = run.project.said(parameter.annotation) if parameter.annotation else ""
     default = method.default(name)
-    if isinstance(default, ast.Constant) and (
-        isinstance(default.value, bool | int | float | str) and not isinstance(default.value, complex)
-    ):
+    if _is_plain(run, method, default) or _DROPS.search(name):
         return Abs(Unknown(f"argument {name}"), flags=frozenset({name}))
     if dtype_default(run, method, name):
         return Abs(DtypeOf(name), flags=frozenset({name}))
@@ -91,6 +92,14 @@ def _argument(run: Any, method: Method, parameter: ast.arg) -> Abs:
         return Abs(ShapeOf(shape))
     array = given_carries.of_argument(run, name, Array(shape))
     return Abs(array, flags=frozenset({name}) if default is not None or is_asked else frozenset())
+
+
+def _is_plain(run: Any, method: Method, default: ast.expr | None) -> bool:
+    """Is an argument's default a number, a truth value or a text, also by the name of a constant: `rate=RATE`?"""
+    if isinstance(default, ast.Constant):
+        return isinstance(default.value, bool | int | float | str)
+    held = run.constant(default, method.source).value if isinstance(default, ast.Name | ast.Attribute) else None
+    return isinstance(held, Int) or (isinstance(held, Const) and isinstance(held.value, bool | int | float | str))
 
 
 @functools.lru_cache(maxsize=4096)

@@ -297,7 +297,7 @@ class LoopExecution(Expressions):
         followed: dict[str, frozenset[Site]] = {}
         if not phis or self.trial:
             return followed
-        ordered = over is not None
+        ordered = over is not None and not (isinstance(over.value, Repeated) and over.value.turned)
         through = over.value.loop if over is not None and isinstance(over.value, Repeated) else None
         made = {s for s in self.sites if s.loops and s.call is not None}
         for site in made:

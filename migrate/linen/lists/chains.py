@@ -218,10 +218,15 @@ def listed(run: Any, iterator: ast.expr, iterated: Abs) -> tuple[Value, bool] | 
     inner = iterator.args[0] if isinstance(iterator, ast.Call) and counted and len(iterator.args) == 1 else iterator
     value = run.evaluated[inner].value if inner is not iterator and inner in run.evaluated else iterated.value
     several = isinstance(value, Repeated) and (isinstance(value.element, Cycle) or value.under or _is_cut(run, inner))
-    if isinstance(value, Chain) or (several and parts_of(value) is not None):
+    if isinstance(value, Chain) or (several and (parts_of(value) is not None or _is_turned(value))):
         return value, counted
     together = _zipped(run, inner)
     return (together, counted) if together is not None else None
+
+
+def _is_turned(value: Value) -> bool:
+    """Is it all of what passes of a loop appended, from its end: `reversed(self.flows)`?"""
+    return isinstance(value, Repeated) and value.turned and not value.part and isinstance(value.element, Cycle)
 
 
 def without_last(run: Any, value: Value, env: Env) -> Value | None:
@@ -298,12 +303,13 @@ def run_through(
         run.bind(target, Abs(element), inner)
         body(inner)
 
-    for part in parts_of(value) or ():
+    for part in (value,) if _is_turned(value) else parts_of(value) or ():
         if not isinstance(part, Repeated):
             run_items(run, (part,), env, one)
             continue
+        items = _perhaps_items(part)[:: -1 if part.turned else 1]
 
-        def passed(inner: Env, items: tuple[Value, ...] = _perhaps_items(part)) -> None:
+        def passed(inner: Env, items: tuple[Value, ...] = items) -> None:
             run_items(run, items, inner, one)
 
         run.loop(node, target, iterator, env, passed, over=Abs(part))

@@ -61,9 +61,9 @@ class Middle(nn.Module):
 
 
 CASES = [
-    (Seen, dict(columns=[0, 2, 3]), [(2, 5), (2, 6)], {}),
-    (Seen, dict(columns=(1,)), [(2, 5), (2, 6)], {}),
-    (Critics, dict(columns=(1, 4)), [(2, 6), (2, 2)], {}),
-    (Critic, dict(columns=(5, 4, 0)), [(3, 2, 6), (3, 2, 2)], {}),
-    (Middle, dict(rows=[1, 2]), [(2, 6, 3)], {}),
+    ("Seen", dict(columns=[0, 2, 3]), [(2, 5), (2, 6)], {}),
+    ("Seen", dict(columns=(1,)), [(2, 5), (2, 6)], {}),
+    ("Critics", dict(columns=(1, 4)), [(2, 6), (2, 2)], {}),
+    ("Critic", dict(columns=(5, 4, 0)), [(3, 2, 6), (3, 2, 2)], {}),
+    ("Middle", dict(rows=[1, 2]), [(2, 6, 3)], {}),
 ]

@@ -83,12 +83,12 @@ class Handed(nn.Module):
 
 
 CASES = [
-    (Handed, dict(args=Options()), [(2, 3)], {}),
-    (Handed, dict(args=Options()), [(2, 3), (2, 5)], {}),
-    (ByOptions, dict(args=Options()), [(2, 3)], {}),
-    (ByOptions, dict(args=Options(kind="norm")), [(2, 3)], {}),
-    (Conditioned, dict(args=Options()), [(2, 3)], {}),
-    (Conditioned, dict(args=Options(kind="other")), [(2, 3), (2, 5)], {}),
-    (EitherWay, {}, [(2, 3)], {}),
-    (EitherWay, {}, [(2, 3), (2, 5)], {}),
+    ("Handed", dict(args=Options()), [(2, 3)], dict(cond=None)),
+    ("Handed", dict(args=Options()), [(2, 3), (2, 5)], {}),
+    ("ByOptions", dict(args=Options()), [(2, 3)], {}),
+    ("ByOptions", dict(args=Options(kind="norm")), [(2, 3)], {}),
+    ("Conditioned", dict(args=Options()), [(2, 3)], dict(cond=None)),
+    ("Conditioned", dict(args=Options(kind="other")), [(2, 3), (2, 5)], {}),
+    ("EitherWay", {}, [(2, 3)], dict(cond=None)),
+    ("EitherWay", {}, [(2, 3), (2, 5)], {}),
 ]

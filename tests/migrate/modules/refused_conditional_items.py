@@ -128,19 +128,6 @@ def __call__(self, x):
       layers.append(nn.LayerNorm())
   return layers[-1](nn.Sequential(layers[:-1])(x))""",
     ),
-    "a list that grows under conditions, from its end": (
-        "NNX132",
-        """@nn.compact
-def __call__(self, x):
-  layers = []
-  for i in range(self.depth):
-    layers.append(nn.Dense(i + 2))
-    if i > 0:
-      layers.append(nn.LayerNorm())
-  for layer in reversed(layers):
-    x = layer(x)
-  return x""",
-    ),
     "widths that conditions of setup decide from one pass to the next": (
         "NNX114",
         """def setup(self):
