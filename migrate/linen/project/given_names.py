@@ -1,6 +1,6 @@
 """What calls may give the modules of a project, by name or by place, apart from their constructors.
 
-A call of what one class surely made (`Block(4)(x, mask)`, `self.block(x, mask)`) gives that class alone.
+A call of what certain classes have made (`Block(4)(x, mask)`, `self.block(x, mask)`) gives these alone.
 """
 
 from __future__ import annotations
@@ -59,24 +59,26 @@ def _given(project: Any) -> _Given:
             if called in project.linen_classes or (defined is not None and isinstance(defined[1], ast.ClassDef)):
                 continue
             made_by = _made_by(project, source, node.func, attributes)
-            given = found.classes.setdefault(made_by, _Given()) if made_by is not None else found
-            given.names.update(k.arg for k in node.keywords if k.arg is not None)
-            if called is None or called.startswith("self."):
-                inside = node in project.inside_modules
-                given.most = max(given.most, _given_by_place(node, inside, methods))
+            names = {k.arg for k in node.keywords if k.arg is not None}
+            unsaid = called is None or called.startswith("self.")
+            count = _given_by_place(node, node in project.inside_modules, methods) if unsaid else 0
+            for given in [found.classes.setdefault(made, _Given()) for made in made_by] or [found]:
+                given.names |= names
+                given.most = max(given.most, count)
     return found
 
 
-def _made_by(project: Any, source: SourceFile, function: ast.expr, attributes: Mapping[str, set[str | None]]) -> str | None:
-    """The one class that what is called is made by, where the text around says it; None where it may be another."""
-    if isinstance(function, ast.Call):
-        return _class_of(project, source, function)
+def _made_by(project: Any, source: SourceFile, function: ast.expr, attributes: Mapping[str, set[str | None]]) -> set[str]:
+    """The classes of which one has made what is called, where the text says it; none where it may be another."""
     made: set[str | None] = set()
-    if isinstance(function, ast.Name):
+    if isinstance(function, ast.Call):
+        made = {_class_of(project, source, function)}
+    elif isinstance(function, ast.Name):
         made = {_class_of(project, source, value) for value in _given_to_name(source, function)}
     elif isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name) and function.value.id == "self":
         made = attributes.get(function.attr, set())
-    return next(iter(made)) if len(made) == 1 else None
+    known = {name for name in made if name is not None}
+    return known if known == made else set()
 
 
 def _class_of(project: Any, source: SourceFile, value: ast.expr | None) -> str | None:

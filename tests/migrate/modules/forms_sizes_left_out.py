@@ -82,7 +82,32 @@ class Handed(nn.Module):
         return h + wide(x, x, x, x)[..., :1]
 
 
+class Apart(nn.Module):
+    """An attribute of two classes that holds another module in each."""
+
+    def setup(self):
+        self.mix = Wider()
+
+    def __call__(self, x):
+        return self.mix(x, x, x, x)
+
+
+class Together(nn.Module):
+    """Calls the one, and has the other called."""
+
+    args: Options
+
+    def setup(self):
+        self.mix = Conditioned(self.args)
+        self.apart = Apart()
+
+    def __call__(self, x, cond=None):
+        return self.apart(self.mix(x, cond))
+
+
 CASES = [
+    ("Together", dict(args=Options()), [(2, 3), (2, 5)], {}),
+    ("Together", dict(args=Options()), [(2, 3)], dict(cond=None)),
     ("Handed", dict(args=Options()), [(2, 3)], dict(cond=None)),
     ("Handed", dict(args=Options()), [(2, 3), (2, 5)], {}),
     ("ByOptions", dict(args=Options()), [(2, 3)], {}),
