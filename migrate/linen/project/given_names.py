@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 import dataclasses
 import weakref
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from typing import Any
 
 from ...source import SourceFile
@@ -18,6 +18,7 @@ _PARTIAL = "functools.partial"
 _APPLIED = frozenset({"apply", "apply_fn", "init", "init_with_output", "lazy_init"})
 _OF_LINEN = frozenset({"param", "variable", "sow", "perturb", "get_variable", "put_variable", "has_variable"})
 _MANY = 99
+_OTHERS = ("flax.", "typing.", "abc.", "builtins.")  # whose attributes no code of the project assigns
 
 
 @dataclasses.dataclass
@@ -44,7 +45,7 @@ def gives(project: Any, name: str, place: int | None, family: Collection[str]) -
 
 
 def _given(project: Any) -> _Given:
-    found, attributes = _Given(), _attributes(project)
+    found, attributes = _Given(), _Attributes(project)
     classes = project.linen_classes.values()
     methods = {n.name for info in classes for n in info.node.body if isinstance(n, ast.FunctionDef)}
     for source in project.files.values():
@@ -68,7 +69,7 @@ def _given(project: Any) -> _Given:
     return found
 
 
-def _made_by(project: Any, source: SourceFile, function: ast.expr, attributes: Mapping[str, set[str | None]]) -> set[str]:
+def _made_by(project: Any, source: SourceFile, function: ast.expr, attributes: _Attributes) -> set[str]:
     """The classes of which one has made what is called, where the text says it; none where it may be another."""
     made: set[str | None] = set()
     if isinstance(function, ast.Call):
@@ -76,7 +77,7 @@ def _made_by(project: Any, source: SourceFile, function: ast.expr, attributes: M
     elif isinstance(function, ast.Name):
         made = {_class_of(project, source, value) for value in _given_to_name(source, function)}
     elif isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name) and function.value.id == "self":
-        made = attributes.get(function.attr, set())
+        made = attributes.of(source, function)
     known = {name for name in made if name is not None}
     return known if known == made else set()
 
@@ -103,20 +104,47 @@ def _given_to_name(source: SourceFile, name: ast.Name) -> list[ast.expr | None]:
     return given
 
 
-def _attributes(project: Any) -> dict[str, set[str | None]]:
-    """The classes of what attributes of `self` are assigned, in any class; None for anything else."""
-    found: dict[str, set[str | None]] = {}
-    for source in project.files.values():
-        for node in source.by_kind.get(ast.Attribute, ()):
-            if not isinstance(node.ctx, ast.Load):
-                found.setdefault(node.attr, set()).add(_class_of(project, source, _assigned(source, node)))
-    for info in project.linen_classes.values():
-        for statement in info.node.body:
-            targets = statement.targets if isinstance(statement, ast.Assign) else [getattr(statement, "target", None)]
-            names = [t.id for t in targets if isinstance(t, ast.Name)] + [getattr(statement, "name", "")]
-            for name in names:
-                found.setdefault(name, set()).add(None)  # a field, or a method
-    return found
+class _Attributes:
+    """The classes of what attributes of `self` are assigned, in each family of classes; None for anything else."""
+
+    def __init__(self, project: Any) -> None:
+        self._above: dict[str, str] = {}  # class → one of its family
+        self._made: dict[tuple[str, str], set[str | None]] = {}
+        self._named = {info.node: name for name, info in project.linen_classes.items()}
+        for name, info in project.linen_classes.items():
+            for base in info.bases:
+                if not base.startswith(_OTHERS):
+                    self._above[self._family(name)] = self._family(base)
+        for source in project.files.values():
+            for node in source.by_kind.get(ast.Attribute, ()):
+                if not isinstance(node.ctx, ast.Load):
+                    self._add(source, node, node.attr, _class_of(project, source, _assigned(source, node)))
+        for info in project.linen_classes.values():
+            for statement in info.node.body:
+                targets = statement.targets if isinstance(statement, ast.Assign) else [getattr(statement, "target", None)]
+                names = [t.id for t in targets if isinstance(t, ast.Name)] + [getattr(statement, "name", "")]
+                for name in names:
+                    self._add(info.source, statement, name, None)  # a field, or a method
+
+    def of(self, source: SourceFile, node: ast.Attribute) -> set[str | None]:
+        """What an attribute may be that a method reads."""
+        around = self._around(source, node)
+        return self._made.get((around, node.attr), set()) if around is not None else set()
+
+    def _add(self, source: SourceFile, node: ast.AST, name: str, made: str | None) -> None:
+        around = self._around(source, node)
+        if around is not None:
+            self._made.setdefault((around, name), set()).add(made)
+
+    def _around(self, source: SourceFile, node: ast.AST) -> str | None:
+        """The family of the class around."""
+        around = next((n for n in source.ancestors(node) if isinstance(n, ast.ClassDef)), None)
+        return self._family(self._named.get(around, f"{source.module}.{around.name}")) if around is not None else None
+
+    def _family(self, name: str) -> str:
+        while name in self._above and self._above[name] != name:
+            name = self._above[name]
+        return name
 
 
 def _assigned(source: SourceFile, target: ast.expr) -> ast.expr | None:
