@@ -110,7 +110,7 @@ class _Attributes:
     def __init__(self, project: Any) -> None:
         self._above: dict[str, str] = {}  # class → one of its family
         self._made: dict[tuple[str, str], set[str | None]] = {}
-        self._named = {info.node: name for name, info in project.linen_classes.items()}
+        self._linen_names = project.linen_names
         for name, info in project.linen_classes.items():
             for base in info.bases:
                 if not base.startswith(_OTHERS):
@@ -139,7 +139,7 @@ class _Attributes:
     def _around(self, source: SourceFile, node: ast.AST) -> str | None:
         """The family of the class around."""
         around = next((n for n in source.ancestors(node) if isinstance(n, ast.ClassDef)), None)
-        return self._family(self._named.get(around, f"{source.module}.{around.name}")) if around is not None else None
+        return self._family(self._linen_names.get(around, f"{source.module}.{around.name}")) if around is not None else None
 
     def _family(self, name: str) -> str:
         while name in self._above and self._above[name] != name:
