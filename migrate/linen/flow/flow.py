@@ -18,6 +18,7 @@ from ...trees import subtree
 from ..project.index import Project
 from ..values import records
 from . import (
+    compiled_ahead,
     flow_changes,
     flow_classes,
     flow_control,
@@ -476,6 +477,8 @@ class Flow:
                 return base
             if isinstance(base, State) and attribute == "create":
                 return ANY
+            if (compiled := compiled_ahead.function_of(source, node, base)) is not None:
+                return compiled
             if attribute in ("init", "update") and node.args and not isinstance(base, Tracked):
                 optimized = flow_optimizers.of(self, node, attribute)
                 if optimized is not None:

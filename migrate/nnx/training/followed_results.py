@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import ast
 
+from ...linen.flow import compiled_ahead
 from ...linen.flow.flow_values import ANY, Function, Items, Value
 from .passed_trees import PassedTrees
 from .rewrite import Unsupported
 
+_LOOKS = {"as_text", "cost_analysis", "memory_analysis", "clear_cache", "__name__", "__qualname__", "__doc__"}
 _HANDED_BY = ("__init__", "__post_init__")
 
 
@@ -54,6 +56,13 @@ def _follow(form: PassedTrees, function: ast.AST, node: ast.AST, seen: set[ast.A
             return
     elif isinstance(parent, ast.Tuple | ast.List) and _has_function(form.flow.value(parent), {function}):
         _follow(form, function, parent, seen)
+        return
+    elif isinstance(parent, ast.Attribute) and parent.attr in compiled_ahead.STEPS:
+        made = form.parent(parent)
+        if isinstance(made, ast.Call) and _has_function(form.flow.value(made), {function}):
+            _follow(form, function, made, seen)
+            return
+    elif isinstance(parent, ast.Attribute) and parent.attr in _LOOKS:
         return
     elif isinstance(parent, ast.Subscript) and parent.value is node:
         return  # the item is a reference of its own

@@ -9,6 +9,7 @@ import ast
 
 from ...linen.flow.flow_values import Collection, Gradients, Items, State, Value, Variables, is_params
 from ...trees import subtree
+from . import leaf_functions
 from .rewrite import Rewrite, Unsupported
 
 LEAVES = {
@@ -51,6 +52,9 @@ def check(form: Rewrite) -> None:
             if _is_params(form, node.args[0]):
                 continue  # they are given in Linen's dictionaries: see `trees.kept`
             raise Unsupported(node, "leaves of which the order may matter")
+    for node in form.flow.uses.calls(leaf_functions.MAPS | leaf_functions.REDUCTIONS):
+        if any(_of_component(form, tree) for tree in node.args[1:]) and leaf_functions.by_order(form, node):
+            raise Unsupported(node, "a function of leaves that goes by the order in which it is given them")
 
 
 def _is_params(form: Rewrite, node: ast.expr) -> bool:

@@ -86,7 +86,7 @@ def _known(form: Rewrite, node: ast.Attribute) -> bool:
     """Is it a function that the flow knows, or an attribute of something that is no object of an unknown class?"""
     flow = form.flow
     value, base = flow.value(node), flow.value(node.value)
-    if isinstance(value, Function) or _of_library(form, flow.name(node) or ""):
+    if isinstance(value, Function) or of_library(form, flow.name(node) or ""):
         return True
     if isinstance(node.value, ast.Name) and node.value.id == "self":
         return any(isinstance(parent, ast.ClassDef) for parent in form.source(node).ancestors(node))
@@ -103,7 +103,7 @@ def _is_class(form: Rewrite, node: ast.expr) -> bool:
     return found is not None and isinstance(found[1], ast.ClassDef)
 
 
-def _of_library(form: Rewrite, name: str) -> bool:
+def of_library(form: Rewrite, name: str) -> bool:
     """Is it a dotted name, and of no module of the project?"""
     parts = name.split(".")
     return bool(name) and not any(".".join(parts[:end]) in form.flow.project.files for end in range(1, len(parts)))

@@ -202,6 +202,10 @@ def use(form: _Native, call: ast.Call, node: ast.AST) -> bool:
     if not all(_is_tree(form, tree) for tree in beside):
         raise Unsupported(call, "params or gradients beside a tree of another kind")
     value = form.flow.value(node)
+    holder = form.over_keyword(form.parent(call))
+    taken = isinstance(holder, ast.Call) and call is not holder.func and isinstance(form.flow.value(holder.func), Function)
+    if taken and not (pure or isinstance(value, Gradients)):
+        raise Unsupported(call, "a new tree for a function that takes the params of the model")
     if _read_by_name(form, call):
         if pure or beside or isinstance(value, Gradients):
             raise Unsupported(call, "a tree that is handed on")

@@ -173,6 +173,14 @@ state = again(jax.random.key(0))
 """,
     "jitted": """state = jax.jit(make)(jax.random.key(0))
 """,
+    "ahead_of_time": """compiled = jax.jit(make).lower(jax.random.key(0)).compile()
+print(compiled.as_text()[:9])
+state = jax.block_until_ready(compiled(jax.random.key(0)))
+""",
+    "mapped_ahead_of_time": """keys = jax.random.split(jax.random.key(0), 2)
+states = jax.jit(jax.vmap(make)).lower(keys).compile()(keys)
+state = jax.tree.map(lambda leaf: leaf[0], states)
+""",
     "within": """def around(function, key):
     return function(key)
 
