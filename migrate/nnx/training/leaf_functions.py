@@ -59,7 +59,7 @@ def by_order(form: Rewrite, call: ast.Call) -> bool:
         return False
     if form.flow.name(call.func) in REDUCTIONS:
         return not _adds_up(form, function)
-    return _goes_by_calls(form, function, _DEPTH)
+    return goes_by_calls(form, function)
 
 
 def _adds_up(form: Rewrite, function: ast.expr) -> bool:
@@ -95,7 +95,7 @@ def _adds(form: Rewrite, node: ast.expr | None, total: str) -> bool:
     return len(whole) == 1 and not any(isinstance(n, ast.Name) and n.id == total for part in rest for n in subtree(part))
 
 
-def _goes_by_calls(form: Rewrite, function: ast.expr, depth: int) -> bool:
+def goes_by_calls(form: Rewrite, function: ast.expr, depth: int = _DEPTH) -> bool:
     """Does a function draw, count or remember, as far as the code shows it?"""
     if isinstance(function, ast.Attribute) and function.attr in _DRAWING and not _of_a_key(form, function):
         return True
@@ -145,7 +145,7 @@ def _call_remembers(form: Rewrite, source: SourceFile, call: ast.Call, own: froz
     elif isinstance(func, ast.Name) and not call.args and not call.keywords and not _is_own(func, own):
         if not isinstance(form.flow.value(func), Function) and form.flow.name(func) is None and _is_bound(source, func):
             return True  # `draw()`: what would call it, if it gave the same each time?
-    return _goes_by_calls(form, func, depth - 1)
+    return goes_by_calls(form, func, depth - 1)
 
 
 def _is_own(node: ast.expr, own: frozenset[str]) -> bool:

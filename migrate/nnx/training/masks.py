@@ -12,6 +12,7 @@ import functools
 from ...linen.flow.flow import Flow
 from ...linen.flow.flow_values import Collection, Function, OptState, State
 from ...trees import subtree
+from . import leaf_functions, leaf_order
 from .rewrite import Rewrite, Unsupported
 
 _BY_PATH = frozenset(
@@ -57,6 +58,8 @@ def by_name(form: Rewrite) -> bool:
         if form.source(node).module not in files:
             continue
         places = _PLACES.get(name.rpartition(".")[2], frozenset())
+        if name == "optax.stateless_with_tree_map" and node.args:
+            found |= leaf_functions.goes_by_calls(form, node.args[0])
         for index, given in enumerate(node.args):
             found |= _argument(form, given, is_mask=index in places)
         for item in node.keywords:
@@ -114,7 +117,7 @@ def _argument(form: Rewrite, given: ast.expr, *, is_mask: bool) -> bool:
     if not functions and is_mask:
         form.other_masks.append(given)
         return True
-    return any(_goes_by_path(form.flow, function, set()) for function in functions)
+    return any(_goes_by_path(form, function, set()) for function in functions)
 
 
 def _functions(flow: Flow, node: ast.expr) -> set[ast.AST]:
@@ -122,7 +125,7 @@ def _functions(flow: Flow, node: ast.expr) -> set[ast.AST]:
     return set(value.nodes) if isinstance(value, Function) else set()
 
 
-def _goes_by_path(flow: Flow, function: ast.AST, seen: set[ast.AST]) -> bool:
+def _goes_by_path(form: Rewrite, function: ast.AST, seen: set[ast.AST]) -> bool:
     if function in seen:
         return False
     seen.add(function)
@@ -130,10 +133,20 @@ def _goes_by_path(flow: Flow, function: ast.AST, seen: set[ast.AST]) -> bool:
         name = node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
         if name in _BY_PATH or _asks_keys(node, function):
             return True
+        if isinstance(node, ast.Call) and _goes_by_order(form, node):
+            return True
         if isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Load):
-            if any(_goes_by_path(flow, other, seen) for other in _functions(flow, node)):
+            if any(_goes_by_path(form, other, seen) for other in _functions(form.flow, node)):
                 return True
     return False
+
+
+def _goes_by_order(form: Rewrite, call: ast.Call) -> bool:
+    """Does a call give each leaf something by its place? `jax.random.split(key, len(leaves))`, a noise for each leaf."""
+    name = form.flow.name(call.func)
+    if name in leaf_order.LEAVES:
+        return not leaf_order.orderless(form, call)
+    return name in leaf_functions.MAPS | leaf_functions.REDUCTIONS and leaf_functions.by_order(form, call)
 
 
 def _asks_keys(node: ast.AST, function: ast.AST) -> bool:
