@@ -224,13 +224,13 @@ def run_if(run: Execution, node: ast.If, rest: Sequence[ast.stmt], env: Env, ret
 def _is_caught(run: Execution) -> bool:
     """May what a method raises end with a `with` around it: `contextlib.suppress`? (In a `try` no modules are made.)"""
     managers = [
-        item.context_expr
+        (method.source, item.context_expr)
         for method in run.model.methods().values()
         for node in method.nodes
         if isinstance(node, ast.With)
         for item in node.items
     ]
-    known = [run.project.qualname(run.model.source, m.func) if isinstance(m, ast.Call) else None for m in managers]
+    known = [run.project.qualname(source, m.func) if isinstance(m, ast.Call) else None for source, m in managers]
     return not all(name is not None and name.startswith("jax.") for name in known)
 
 

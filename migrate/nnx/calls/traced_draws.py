@@ -16,6 +16,7 @@ from ...linen.values.sites import Site, Unmigratable
 from ...linen.values.values import Const
 from ...source import SourceFile
 from ...trees import subtree
+from ..text.made_where import home_of
 from ..text.text_parts import short
 from . import drawn, sown
 
@@ -45,7 +46,7 @@ def refuse(text: ClassText) -> None:
                 if traced.holds(env.source, node) and not _is_silent(site, node):
                     _refuse(node, "may draw random numbers or sow values")
     for node in text.run.sows:
-        if traced.holds(text.source, node):
+        if traced.holds(home_of(text.run, node), node):
             _refuse(node, "sows a value")
 
 

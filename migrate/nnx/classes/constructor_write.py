@@ -226,9 +226,9 @@ def _stored_value(writer: ClassWriter, field: Field) -> Parts:
 def _default(writer: ClassWriter, node: ast.expr, field: Field, deeper: str = "") -> Part:
     """A field's type or value; where it has several lines, those behind the first stand `deeper` than they did."""
     source = writer.source
+    node = _of_class_body(writer, node, field) if node is field.default else node
     if field.source is not source:
         return inherited_fields.said(writer, node, field)
-    node = _of_class_body(writer, node, field) if node is field.default else node
     span = source.span(node)
     breaks = [at for at in range(span.start, span.end) if source.text[at] == "\n"] if deeper else []
     strings = (n for n in subtree(node) if isinstance(n, ast.Constant | ast.JoinedStr))
@@ -251,7 +251,7 @@ def _of_class_body(writer: ClassWriter, node: ast.expr, field: Field) -> ast.exp
             break
         node = other.default
     names = {n.id for n in subtree(node) if isinstance(n, ast.Name)} & fields.keys()
-    if node is field.default and names - set(writer.source.names.definitions) - set(writer.source.names.imports):
+    if node is field.default and names - set(field.source.names.definitions) - set(field.source.names.imports):
         raise Unmigratable("NNX171", f"the default of `{field.name}` is computed from other fields'", field.node)
     return node
 

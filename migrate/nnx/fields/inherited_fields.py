@@ -7,6 +7,7 @@ import builtins
 from typing import TYPE_CHECKING
 
 from ...catalog.functions import class_name
+from ...edits import Overlay, Span
 from ...linen.project.classes import Field
 from ...linen.values.sites import Unmigratable
 from ...trees import subtree
@@ -14,6 +15,7 @@ from ..text import elsewhere
 
 if TYPE_CHECKING:
     from ..classes.class_write import ClassWriter
+    from ..text.text_parts import MethodEdit
 
 
 def annotation(writer: ClassWriter, field: Field) -> str | None:
@@ -31,11 +33,28 @@ def said(writer: ClassWriter, node: ast.expr, field: Field) -> str:
     What this file has no name for is imported from the module that defines the field's class: this file imports that
     class from there already, and the name is bound there before the class is.
     """
+    out = _said(writer, field.source.span(node), node, field)
+    return f"({out})" if field.source.is_bare_tuple(node) else out
+
+
+def _said(writer: ClassWriter, span: Span, node: ast.expr, field: Field, within: MethodEdit | None = None) -> str:
+    """The text of a span of the expression, with what its own file gets in its place: `lambda: nn.LayerNorm()`."""
     source = field.source
-    span = source.span(node)
     changes: list[tuple[int, int, str]] = []
+    for edit in writer.edits:
+        if edit.source is source and not edit.insert and edit is not within and span.contains(edit.span):
+            parts = (p if isinstance(p, str) else _said(writer, _span(p), node, field, edit) for p in edit.parts)
+            changes.append((edit.span.start, edit.span.end, "".join(parts)))
     for name in subtree(node):
-        if not isinstance(name, ast.Name) or not isinstance(name.ctx, ast.Load) or source.names.is_hidden(name.id, name):
+        if not isinstance(name, ast.Name) or not isinstance(name.ctx, ast.Load) or not span.contains(source.span(name)):
+            continue
+        if any(start <= source.span(name).start < end for start, end, _ in changes):
+            continue
+        scope = source.names.binding_scope(name.id, name)
+        if scope is not None:
+            if isinstance(scope, ast.ClassDef):
+                at = source.span(name)
+                changes.append((at.start, at.end, f"{_owner(writer, field, scope, name)}.{name.id}"))
             continue
         chain: ast.expr = name
         while isinstance(outer := source.parents.get(chain), ast.Attribute) and outer.value is chain:
@@ -44,11 +63,26 @@ def said(writer: ClassWriter, node: ast.expr, field: Field) -> str:
         at = source.span(where)
         changes.append((at.start, at.end, text))
     out, at_end = "", span.start
-    for start, end, text in sorted(changes):
+    for start, end, text in sorted(changes, key=lambda change: (change[0], -change[1])):
+        if start < at_end:
+            continue  # inside of what has been replaced as a whole
         out += source.text[at_end:start] + text
         at_end = end
-    out += source.text[at_end : span.end]
-    return f"({out})" if source.is_bare_tuple(node) else out
+    return out + source.text[at_end : span.end]
+
+
+def _span(part: Span | Overlay) -> Span:
+    return part if isinstance(part, Span) else part.span
+
+
+def _owner(writer: ClassWriter, field: Field, scope: ast.ClassDef, name: ast.Name) -> str:
+    """The class whose body binds a name that a default reads: its own attribute, whatever classes derived from it say."""
+    owner = next((model for model in writer.model.mro() if model.node is scope), None)
+    text = elsewhere.here(writer.text, owner.qualname) if owner is not None else None
+    if text is None:
+        reason = f"the field {field.name}, of {field.source.path.name}, reads `{name.id}` of its class's body"
+        raise Unmigratable("NNX135", reason, field.node)
+    return text
 
 
 def _named(writer: ClassWriter, field: Field, name: ast.Name, chain: ast.expr) -> tuple[ast.expr, str]:

@@ -19,6 +19,7 @@ from ...linen.modules.choices import by_fields
 from ...linen.project.axis_rules import stacked_axis
 from ...linen.values.sites import Abs, Lifted, Site, Table, Unmigratable
 from ...linen.values.values import Const
+from ...source import SourceFile
 from ...trees import subtree
 from ..calls.drawn import names_unknown, streams_of
 from ..calls.sown import check as check_sown
@@ -26,6 +27,7 @@ from ..calls.sown import of_layer
 from ..classes import stack_axes
 from ..refused.imported_in_methods import late_name
 from ..text import elsewhere
+from ..text.made_where import home_of
 from ..text.text_parts import InitLines
 from . import lifted_options, open_fields, whole_transforms
 
@@ -36,8 +38,9 @@ Lines = list[tuple[int, Parts]]
 _COMPREHENSIONS = ast.ListComp | ast.GeneratorExp | ast.SetComp | ast.DictComp | ast.Lambda
 
 
-def base_text(writer: ClassText, site: Site) -> Parts:
-    """The text of the class under the transforms."""
+def base_text(writer: ClassText, site: Site, where: SourceFile | None = None) -> Parts:
+    """The text of the class under the transforms, as a file says it: that of the class if none is given."""
+    where = where or writer.source
     node: ast.expr = site.node.func
     factory = site.factory
     if factory is not None and isinstance(factory.node, ast.expr) and factory.source is site.source:
@@ -50,21 +53,26 @@ def base_text(writer: ClassText, site: Site) -> Parts:
     if target == site.target and plain and isinstance(node, ast.Name | ast.Attribute) and not _local(site, node):
         if site.kind == "layer":
             return (writer.namer.name(_layer_target(site)),)
-        if site.source is writer.source:
+        if site.source is where:
             return (site.source.span(node),)
+        if where is not writer.source:
+            reason = f"`{ast.unparse(node)}` is needed in {where.path.name}, which may not have it"
+            raise Unmigratable("NNX135", reason, node)
         return (elsewhere.class_here(writer, site, node),)
     if site.kind == "layer":
         return (writer.namer.name(_layer_target(site)),)
     module, _, name = site.target.rpartition(".")
-    if module == writer.source.module:
+    if module == where.module:
         return (name,)
+    if where is not writer.source:
+        raise Unmigratable("NNX135", f"{name} is needed in {where.path.name}, which may not have it", site.node)
     return (late_name(writer.run, writer.source, site.target) or writer.namer.name(site.target),)
 
 
-def unbound(writer: ClassText, site: Site, method: str, module: Parts) -> Parts:
+def unbound(writer: ClassText, site: Site, method: str, module: Parts, place: ast.AST) -> Parts:
     """`Block.__call__`, to be called with the module first; of a class that another function has imported, by the module."""
     if site.kind == "layer" or late_name(writer.run, writer.source, site.target) is None:
-        return (*base_text(writer, site), f".{method}")
+        return (*base_text(writer, site, home_of(writer.run, place)), f".{method}")
     if not module:
         name = site.target.rpartition(".")[2]
         raise Unmigratable("NNX135", f"{name} is needed in a method that does not import it", site.node)
@@ -286,7 +294,7 @@ def _axis_name(writer: ClassText, lifted: Lifted) -> tuple[object, ...]:
 def _of_partitioning(writer: ClassText, lifted: Lifted) -> str:
     """`scan_with_axes` and `vmap_with_axes`, which give the stacked axis its name in `params_axes`; else nothing."""
     func = lifted.node.func if isinstance(lifted.node, ast.Call) else lifted.node
-    name = writer.run.project.qualname(writer.source, func) or ""
+    name = writer.run.project.qualname(home_of(writer.run, func), func) or ""
     module, _, last = name.rpartition(".")
     return last if module == "flax.linen.partitioning" and last.endswith("_with_axes") else ""
 
@@ -319,9 +327,9 @@ def snake(name: str) -> str:
 
 
 # calls -----------------------------------------------------------------------------------------------------------
-def method_of(writer: ClassText, site: Site, method: str, module: Parts = ()) -> Parts:
+def method_of(writer: ClassText, site: Site, method: str, place: ast.AST, module: Parts = ()) -> Parts:
     """As `unbound`, also of a module that is not there yet while the call on shapes runs."""
-    said = unbound(writer, site, method, module)
+    said = unbound(writer, site, method, module, place)
     return (f"{writer.namer.parity('called')}(", *said, ")") if site in writer.later else said
 
 
@@ -332,7 +340,7 @@ def remat_call(
     if not remats:
         return ()
     options = remat_options(writer, site, remats[0], place, _left_out(writer, site, method, place))
-    called = method_of(writer, site, method, module)
+    called = method_of(writer, site, method, place, module)
     layer = layers.lookup(site.target) if site.kind == "layer" else None
     if layer is not None and len(layer.call_parameters) > 1:  # keywords alone in NNX, which nnx.remat does not take
         if not isinstance(place, ast.Call) or place.keywords or any(isinstance(a, ast.Starred) for a in place.args):

@@ -314,7 +314,7 @@ def _function(call: _Call, site: Site, remats: Sequence[Lifted], module: Parts) 
     """
     if not call.flags and not _takes_names(call):
         remat = remat_call(call.writer, site, remats, call.method, call.node, module)
-        return remat or method_of(call.writer, site, call.method, module)
+        return remat or method_of(call.writer, site, call.method, call.node, module)
     by_name = [str(k.arg) for k in call.keywords]
     if "None" in by_name or (by_name and any("static_argnums" in one.options for one in remats)):
         what = f"`{ast.unparse(call.node.func)}` is called with keywords under nn.remat, and NNX gives it flags there"

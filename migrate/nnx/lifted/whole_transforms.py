@@ -193,7 +193,7 @@ def called(writer: ClassText, site: Site, one: Lifted, remats: list[Lifted], met
         raise Unmigratable("NNX141", "a module under nn.remat_scan takes one argument, and no keywords", node)
     function = lifted_modules.remat_call(writer, site, remats, method, node)
     if not function:
-        function = lifted_modules.unbound(writer, site, method, ())
+        function = lifted_modules.unbound(writer, site, method, (), node)
     used = lifted_modules.used_by(writer, site)
     return (writer.namer.parity(one.kind), "(", *function, *_options(writer, site.source, one, used, node, site), ")")
 

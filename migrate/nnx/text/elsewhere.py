@@ -46,6 +46,7 @@ def said(writer: ClassText, localized: Localized) -> Parts:
                 out.append(writer.resolve(part))
         edits.append((span, tuple(out)))
     if not own:
+        _refuse_makers(writer, localized)
         covered = [span for span, _ in edits]
         for span, text in _names(writer, localized):
             if not any(c.contains(span) for c in covered):
@@ -63,6 +64,20 @@ def said(writer: ClassText, localized: Localized) -> Parts:
     if at < localized.span.end:
         found.append(Overlay(Span(at, localized.span.end), ()) if own else source.text[at : localized.span.end])
     return tuple(found)
+
+
+def _refuse_makers(writer: ClassText, localized: Localized) -> None:
+    """Refuse what makes modules of the project and is rewritten where it stands: without `name=`, as a partial."""
+    source, classes = localized.source, writer.run.analyser.classes
+    for node in (*source.by_kind.get(ast.Call, ()), *source.by_kind.get(ast.Lambda, ())):
+        if not localized.span.contains(source.span(node)):
+            continue
+        made = isinstance(node, ast.Lambda) and isinstance(node.body, ast.Call) and node.body.func
+        named = isinstance(node, ast.Call) and any(k.arg == "name" for k in node.keywords)
+        partial = named and writer.run.project.qualname(source, node.func) == "functools.partial"  # type: ignore[attr-defined]
+        if partial or (made and classes.get(writer.run.project.qualname(source, made) or "") is not None):
+            what = f"`{ast.unparse(node)}` of {source.path.name}"
+            raise Unmigratable("NNX135", f"{what} is needed in the constructor of another file", node)
 
 
 _SAID = {"nnx": "flax.nnx", "functools": "functools", "jnp": "jax.numpy", "jax": "jax"}

@@ -118,3 +118,151 @@ def test_they_are_what_they_were(base: str, name: str, fields: dict[str, bool]) 
     assert compat.check_equivalence(linen, variables, model, x, gradient=base != "Control")  # a while loop has none
     if name == "Plain":
         assert native.Plain.other(None, 2) == [2, 1]
+
+
+LAYERS = """import functools
+from typing import Callable
+
+import jax
+from flax import linen as nn
+
+LIMIT = 2
+
+
+class Body(nn.Module):
+    size: int
+
+    @nn.compact
+    def __call__(self, x):
+        return nn.Dense(self.size)(x)
+
+
+class Defaults(nn.Module):
+    SMALL = 3
+    width: int = 4
+    hidden: int = width
+    depth: int = SMALL
+    more: int = SMALL + LIMIT
+
+    @nn.compact
+    def __call__(self, x):
+        for _ in range(self.depth):
+            x = nn.Dense(self.hidden)(x)
+        return nn.Dense(self.width + self.more)(x)
+
+
+class Makers(nn.Module):
+    norm: Callable = functools.partial(nn.BatchNorm, use_running_average=True, momentum=0.8, epsilon=1e-3)
+    dense: Callable = functools.partial(nn.DenseGeneral, kernel_init=nn.initializers.normal(0.1), axis=(-2, -1))
+    last: Callable = lambda: nn.LayerNorm(epsilon=1e-2, use_scale=False)
+    body: Callable = functools.partial(Body, size=5)
+    other: Callable = lambda: Body(6)
+
+    @nn.compact
+    def __call__(self, x):
+        x = self.dense(3)(self.norm()(x))
+        return self.other()(self.body()(self.last()(x)))
+
+
+class Rows(nn.Module):
+    size: int = 3
+
+    @nn.compact
+    def __call__(self, x):
+        rows = nn.vmap(nn.remat(Body), variable_axes={"params": 0}, split_rngs={"params": True})
+        return rows(self.size)(x)
+"""
+OTHERS = """import layers
+from layers import Rows as Lines
+
+
+class Sized(layers.Defaults):
+    own: int = 3
+
+
+class Larger(layers.Defaults):
+    own: int = 3
+    SMALL = 5
+
+
+class Made(layers.Makers):
+    own: int = 3
+
+
+class Stacked(layers.Rows):
+    own: int = 3
+
+
+class Added(Lines):
+    own: int = 3
+
+    def __call__(self, x):
+        return super().__call__(x) + 1
+"""
+
+
+@pytest.mark.parametrize("name", ["Sized", "Larger", "Made", "Stacked", "Added"])
+def test_defaults_and_transforms_of_the_other_file(name: str) -> None:
+    texts = {"layers": LAYERS, "others": OTHERS}
+    result = migrate_project([SourceFile.parse(Path(f"{n}.py"), n, text) for n, text in texts.items()])
+    stay = {c.qualname: c.reason for c in result.classes if str(c.outcome) != "native"}
+    assert not stay, stay
+    module("layers", LAYERS)
+    before = module("others", OTHERS)
+    after = {file.path.stem: file.after for file in result.files}
+    for path, content in result.created.items():
+        module(path.stem, content)
+    module("layers", str(after["layers"]))
+    native = module("others", str(after["others"]))
+    x = jax.random.normal(jax.random.key(0), (2, 4, 5))
+    plan = next(c for c in result.classes if c.qualname == f"others.{name}")
+    linen = getattr(before, name)()
+    added = {a.name: eval(a.origin, {}, {"x": x}) for a in plan.added_arguments}
+    model = getattr(native, name)(**added, rngs=nnx.Rngs(0))
+    assert compat.check_equivalence(linen, linen.init(jax.random.key(1), x), model, x)
+
+
+TRACED = """import jax
+from flax import linen as nn
+
+
+class Sowing(nn.Module):
+    @nn.compact
+    def __call__(self, x):
+        x = nn.Dense(3)(x)
+
+        def scaled(y):
+            self.sow("intermediates", "y", y)
+            return y * 2
+
+        return jax.checkpoint(scaled)(x)
+"""
+NAMED = """import functools
+
+from flax import linen as nn
+
+
+class Body(nn.Module):
+    size: int
+
+    @nn.compact
+    def __call__(self, x):
+        return nn.Dense(self.size)(x)
+
+
+class Maker(nn.Module):
+    size: int = 3
+
+    @nn.compact
+    def __call__(self, x):
+        make = functools.partial(Body, self.size, name="body")
+        return make()(x)
+"""
+
+
+@pytest.mark.parametrize("text,base,code", [(TRACED, "Sowing", "NNX134"), (NAMED, "Maker", "NNX135")])
+def test_what_derived_classes_are_refused_for(text: str, base: str, code: str) -> None:
+    derived = f"import bases\n\n\nclass Derived(bases.{base}):\n    own: int = 3\n"
+    texts = {"bases": text, "derived": derived}
+    result = migrate_project([SourceFile.parse(Path(f"{n}.py"), n, text) for n, text in texts.items()])
+    assert next(c.code for c in result.classes if c.qualname == "derived.Derived") == code
