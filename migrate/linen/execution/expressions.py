@@ -63,9 +63,9 @@ class Expressions(Containers, Operators, Localization):
     def _global(self, node: ast.expr, env: Any) -> Abs:
         qualname = self.project.qualname(env.source, node)
         if qualname is None:
-            return Abs(Static(self.project.said(node)), static=True)
+            return Abs(Static(self.said_globals(node, env)), static=True)
         known = global_value(self, qualname, node, env)
-        return known if known is not None else Abs(Static(self.project.said(node)), static=True)
+        return known if known is not None else Abs(Static(self.said_globals(node, env)), static=True)
 
     def _eval_Attribute(self, node: ast.Attribute, env: Any) -> Abs:
         if is_self(node.value, env):

@@ -13,7 +13,7 @@ from ...names import canonical
 from ...plan import follow_aliases
 from ...source import SourceFile
 from ...trees import said, subtree
-from . import configured
+from . import configured, imports
 from .programs import programs
 
 # Packages whose names are known, whatever else a file imports all of.
@@ -74,6 +74,7 @@ class Project:
         self._canonical: dict[str, str] = {}  # answers of `canonical`, once all aliases are known
         self._qualnames: dict[ast.AST, str | None] = {}  # answers of `qualname`, from then on
         self._texts: dict[ast.AST, str] = {}  # answers of `said`
+        self._loaded: dict[str, frozenset[str]] = {}  # answers of `loaded_by`
         self._complete = False
         for source in sorted(files, key=lambda f: str(f.path)):
             self.files[source.module] = source
@@ -181,6 +182,12 @@ class Project:
         for name in {node.id for node in names} - bound:
             if not hasattr(builtins, name) and not name.startswith("_") and (not others or name[:1].isupper()):
                 source.names.star_names.setdefault(name, f"{base}.{name}")
+
+    def loaded_by(self, module: str) -> frozenset[str]:
+        """The project's modules that are imported when `module` is, by statements that always run."""
+        if module not in self._loaded:
+            self._loaded[module] = imports.loaded_by(self.files, module)
+        return self._loaded[module]
 
     def canonical(self, name: str) -> str:
         """Follow re-exports inside the project, then those of the known libraries."""

@@ -18,6 +18,7 @@ from .dims import Dim
 from .drawn_names import DrawnNames
 from .environment import Env
 from .merging import Either, OptionalModule, members, without
+from .other_files import marked
 from .presence import Step
 from .sites import (
     Abs,
@@ -169,10 +170,20 @@ class Evaluation:
         `in_fields`: so are names that the constructor has too, for what fields hold: `config = self.config`.
         """
         if not any(isinstance(n, ast.Name) and n.id != "self" and env.get(n.id) is not None for n in subtree(node)):
-            return self.project.said(node), frozenset()
+            return self.said_globals(node, env), frozenset()
         names = _LocalNames(self, env, in_fields)
-        copied = ast.parse(self.project.said(node), mode="eval").body
+        copied = ast.parse(self.said_globals(node, env), mode="eval").body
         return ast.unparse(names.visit(copied)), frozenset(names.deps)
+
+    def said_globals(self, node: ast.expr, env: Any) -> str:
+        """As it stands, but for names of a file other than the class's own, which say where they are defined."""
+        text: str = self.project.said(node)
+        own: SourceFile = self.model.source
+        if env.source is own:
+            return text
+        tree = ast.parse(text, mode="eval").body
+        known = env.get
+        return ast.unparse(marked(self.project, env.source, own, tree, lambda n: n == "self" or known(n) is not None))
 
     def text_of_value(self, value: Value) -> str | None:
         """Text in terms of fields, for values that have one."""

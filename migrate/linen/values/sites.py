@@ -15,6 +15,7 @@ from ...edits import Edit, Overlay, Part
 from ...frozen import frozen
 from ...source import SourceFile
 from .dims import Dim
+from .other_files import OF
 from .values import Const, Int, Shape, Slice, Tup, Unknown, Value
 
 
@@ -22,6 +23,7 @@ class Unmigratable(Exception):
     """This class cannot become native; `code` and `reason` go into the report."""
 
     def __init__(self, code: str, reason: str, node: ast.AST | None = None) -> None:
+        reason = reason.replace(f"{OF}.", "")
         super().__init__(reason)
         self.code = code
         self.reason = reason

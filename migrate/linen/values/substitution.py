@@ -14,6 +14,7 @@ from .dims import Atom, Dim
 from .kind_results import asked_inside
 from .mapped_axes import drop_axis, part_of_argument
 from .merging import Either, dependencies_of, members
+from .other_files import all_named, marked
 from .presence import GIVEN, Step, asked, substituted
 from .sites import Abs, BoundArg, Module, Repeated, Site, Static, Table
 from .values import Array, Const, Int, Lead, NeedsRank, Shape, Tup, Unknown, Value
@@ -339,6 +340,11 @@ class Substitution:
                 return node
 
         tree = ast.parse(text, mode="eval").body
+        called = self.run.analyser.classes.get(self.site.target)
+        if called is not None and called.source is not self.run.model.source:
+            tree = marked(self.run.project, called.source, self.run.model.source, tree, lambda name: name == "self")
+            if not all_named(self.run.project, self.run.model.source, tree):
+                return None
         changed = Fields().visit(tree)
         return None if failed else (ast.unparse(changed), frozenset(deps))
 

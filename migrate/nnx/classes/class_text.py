@@ -97,6 +97,7 @@ class ClassText:
         self.used: dict[str, set[Any]] = {argument: {index} for argument, index in wanted.items()}
         self.optional: set[str] = set()
         self.needs: set[str] = set()
+        self.of_other_files: list[tuple[SourceFile, Span, list[Span]]] = []  # what is said of them; what of that anew
         self.namer: Namer = DryNamer()
         self.written: tuple[list[MethodEdit], Recorder] | None = None  # the edits of a trial, and how they name things
         self.edits: list[MethodEdit] = []
@@ -392,7 +393,8 @@ class ClassText:
                 return self.field(field)
             return f"{self.field(field)}.{given_modules.attribute(self, self.run, field, attribute.split('.'))}"
 
-        return setup_conditions.asking_sizes(self, re.sub(r"\bself\.(\w+)((?:\.\w+)*)", said, text))
+        own = re.sub(r"\bself\.(\w+)((?:\.\w+)*)", said, text)
+        return elsewhere.in_own_words(self, setup_conditions.asking_sizes(self, own))
 
     def shape(self, shape: Shape) -> str:
         """A whole shape as the constructor says it; it must be `sayable`."""
@@ -413,8 +415,7 @@ class ClassText:
         shape = shape.expand(-min(needed))
         sizes = ["None"] * len(shape.dims)
         for index in needed:
-            dim = shape.dims[index]
-            sizes[index] = self.dim(dim) if dim is not None else "None"
+            sizes[index] = self.dim(dim) if (dim := shape.dims[index]) is not None else "None"
         if shape.lead is not None:
             sizes.insert(0, "None")
         return f"({', '.join(sizes)}{',' if len(sizes) == 1 else ''})"
@@ -468,9 +469,8 @@ class ClassText:
         """An expression of the source as the constructor says it."""
         self.needs |= self.needed(localized.needs)
         hidden_globals.note(self, localized)
-        if elsewhere.is_own(localized, self.source):
-            return (overlay(localized, self.resolve),)
-        return elsewhere.said(self, localized)
+        own = elsewhere.is_own(localized, self.source)
+        return (overlay(localized, self.resolve),) if own else elsewhere.said(self, localized)
 
     # construction ----------------------------------------------------------------------------------------------
     def argument(self, bound: BoundArg, name: str, site: Site) -> Parts:
@@ -554,10 +554,10 @@ class ClassText:
         spelled = direct is not None and isinstance(direct.value, Factory) and direct.value.node is func
         if factory.variant:
             layer_variants.check(site, target)
-            if site.choice or site.renders.get("spelled"):
+            if site.choice or site.renders.get("spelled") or (spelled and site.source is not self.source):
                 return (layer_variants.name_here(self, factory, site),)
             if spelled:
-                return (site.source.span(func),) if site.source is self.source else (ast.unparse(func),)
+                return (site.source.span(func),)
         by_field = bool(factory.field) if site.choice else bool(site.lifted)
         if by_field and factory.chosen_by in self.run.fields:
             return (self.dim(Dim.field(factory.chosen_by)),)  # it may hold a partial, whose arguments count

@@ -96,6 +96,7 @@ class ClassWriter:
         for left in self.inner_loops:
             raise Unmigratable("NNX114", "input sizes that change along lists of lists cannot be followed", left)
         setup_comments.keep(self)
+        elsewhere.check(self)
         return self.edits
 
     def fresh(self, stem: str) -> str:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from ...edits import Part, Parts
 from ...linen.project.classes import ClassModel
 from ...linen.values.dims import Atom, Dim
+from ...linen.values.other_files import marking
 from ...linen.values.replacing import sayable
 from ...linen.values.sites import CallRecord, Site, Unmigratable
 from ...linen.values.values import Array, Shape, Value
@@ -211,16 +212,20 @@ def _bindings(base_run: Execution, text: ClassText) -> _Bindings:
     here = {id(s.anchor()[1]): s for s in text.run.sites if s.in_setup}
     pairs: list[tuple[Shape, Shape, ast.AST]] = []
     loops: list[tuple[_Carried, _Carried, ast.AST]] = []
+    source, own = base_run.model.source, text.source
+    change = marking(text.run.project, source, own) if source is not own else lambda atom: None
     for site in base_run.sites:
         other = here.get(id(site.anchor()[1]))
         if not site.in_setup or other is None or site.call is None:
             continue
         if other.call is None:
             raise Unmigratable("NNX161", "a submodule that a base makes is not called here", site.node)
-        loops.append((base_run.all_carried.get(site, []), text.run.all_carried.get(other, []), site.node))
+        told = base_run.all_carried.get(site, [])
+        carried = [(name, first.substitute(change), then.substitute(change)) for name, first, then in told]
+        loops.append((carried, text.run.all_carried.get(other, []), site.node))
         for a, b in zip(_arrays(site.call), _arrays(other.call)):
             if isinstance(a, Array) and isinstance(b, Array):
-                pairs.append((a.shape, b.shape, site.node))
+                pairs.append((a.shape.substitute(change), b.shape, site.node))
     found = _Bindings()
     for base, mine, _ in pairs:
         found.bind(base, mine)

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from ...edits import Span
 from ...linen.modules.local_classes import bound_twice
 from ...linen.project.classes import Classes
+from ...linen.project.imports import imported_modules
 from ...source import SourceFile
 from ...trees import subtree
 from . import derived
@@ -248,7 +249,7 @@ class Kitchen:
 
     def _reaches_user(self, source: SourceFile, statement: ast.stmt) -> bool:
         users = self.users.get(source.module, set())
-        targets = set(_imported_modules(self.project.files, source, statement))
+        targets = set(imported_modules(self.project.files, source, statement))
         return any(self._reach(target, source.module) & users for target in targets)
 
     def _reach(self, module: str, home: str) -> set[str]:
@@ -261,7 +262,7 @@ class Kitchen:
             while stack:
                 source = self.project.files[stack.pop()]
                 for statement in _module_level(source.tree.body):
-                    for target in _imported_modules(self.project.files, source, statement):
+                    for target in imported_modules(self.project.files, source, statement):
                         if target not in found and not f"{home}.".startswith(f"{target}."):
                             found.add(target)
                             stack.append(target)
@@ -351,17 +352,3 @@ def _module_level(body: list[ast.stmt]) -> Iterator[ast.stmt]:
                 yield from _module_level(getattr(statement, field, []))
             for handler in getattr(statement, "handlers", []):
                 yield from _module_level(handler.body)
-
-
-def _imported_modules(files: Mapping[str, SourceFile], source: SourceFile, statement: ast.stmt) -> Iterator[str]:
-    """The project's modules that an import statement of `source` imports, packages around `source` apart."""
-    dotted: list[str] = []
-    if isinstance(statement, ast.ImportFrom):
-        dotted = [d for _, d in source.names.bindings(statement)] or list(source.names.star_imports)
-    elif isinstance(statement, ast.Import):
-        dotted = [a.name if source.resolve is None else source.resolve(a.name) for a in statement.names]
-    for name in dotted:
-        while name:
-            if name in files and not f"{source.module}.".startswith(f"{name}."):
-                yield name
-            name = name.rpartition(".")[0]

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 from ...catalog.functions import function
 from ...edits import Overlay, Part, Parts, Span
+from ...linen.project.imports import importable
+from ...linen.values.other_files import LIBRARIES, OF, SAID, name_in
 from ...linen.values.sites import Localized, LocalizedPart, Site, Unmigratable
 from ...source import SourceFile
 from ...trees import subtree
@@ -17,8 +19,7 @@ from ...trees import subtree
 if TYPE_CHECKING:
     from ...linen.project.index import Project
     from ..classes.class_text import ClassText
-
-_LIBRARIES = ("jax", "numpy", "math", "functools", "operator", "typing", "collections", "itertools", "einops")
+    from ..classes.class_write import ClassWriter
 
 
 def is_own(localized: Localized, source: SourceFile) -> bool:
@@ -46,8 +47,8 @@ def said(writer: ClassText, localized: Localized) -> Parts:
                 out.append(writer.resolve(part))
         edits.append((span, tuple(out)))
     if not own:
-        _refuse_makers(writer, localized)
         covered = [span for span, _ in edits]
+        writer.of_other_files.append((source, localized.span, covered))
         for span, text in _names(writer, localized):
             if not any(c.contains(span) for c in covered):
                 edits.append((span, (text,)))
@@ -66,18 +67,24 @@ def said(writer: ClassText, localized: Localized) -> Parts:
     return tuple(found)
 
 
-def _refuse_makers(writer: ClassText, localized: Localized) -> None:
-    """Refuse what makes modules of the project and is rewritten where it stands: without `name=`, as a partial."""
-    source, classes = localized.source, writer.run.analyser.classes
-    for node in (*source.by_kind.get(ast.Call, ()), *source.by_kind.get(ast.Lambda, ())):
-        if not localized.span.contains(source.span(node)):
-            continue
-        made = isinstance(node, ast.Lambda) and isinstance(node.body, ast.Call) and node.body.func
-        named = isinstance(node, ast.Call) and any(k.arg == "name" for k in node.keywords)
-        partial = named and writer.run.project.qualname(source, node.func) == "functools.partial"  # type: ignore[attr-defined]
-        if partial or (made and classes.get(writer.run.project.qualname(source, made) or "") is not None):
-            what = f"`{ast.unparse(node)}` of {source.path.name}"
-            raise Unmigratable("NNX135", f"{what} is needed in the constructor of another file", node)
+def _refuse_rewritten(writer: ClassWriter) -> None:
+    """Refuse text of another file that is rewritten where it stands: a partial without `name=`, a lambda as a partial."""
+    for source, span, covered in writer.text.of_other_files:
+        makers = [source.span(node) for node in _makers(writer.run.project, source) if span.contains(source.span(node))]
+        for edit in writer.edits if makers else ():
+            within = edit.source is source and not edit.insert and any(maker.contains(edit.span) for maker in makers)
+            if within and not any(one.contains(edit.span) for one in covered):
+                text = " ".join(source.text[edit.span.start : edit.span.end].split())
+                reason = f"`{text}` of {source.path.name} is needed in the constructor of another file"
+                raise Unmigratable("NNX135", reason, writer.model.node)
+
+
+def _makers(project: Project, source: SourceFile) -> Iterator[ast.AST]:
+    yield from source.by_kind.get(ast.Lambda, ())
+    for node in source.by_kind.get(ast.Call, ()):
+        assert isinstance(node, ast.Call)
+        if project.qualname(source, node.func) == "functools.partial":
+            yield node
 
 
 _SAID = {"nnx": "flax.nnx", "functools": "functools", "jnp": "jax.numpy", "jax": "jax"}
@@ -135,46 +142,47 @@ def here(writer: ClassText, dotted: str) -> str | None:
     today = function(dotted)
     if today is not None and today.startswith("linen_parity."):
         return writer.namer.parity(today.removeprefix("linen_parity."))
-    if today is not None or (dotted.partition(".")[0] in _LIBRARIES) or dotted.startswith("flax.nnx."):
+    if today is not None or (dotted.partition(".")[0] in LIBRARIES) or dotted.startswith("flax.nnx."):
         return writer.namer.name(today or dotted)
     if dotted.startswith("flax.linen"):
         return None
-    names, project = writer.source.names, writer.run.project
-    module, _, name = dotted.rpartition(".")
-    if module == writer.source.module and name in names.definitions:
-        return name
-    rest: list[str] = []
-    while dotted and not (rest and _is_hidden(project, dotted)):
-        for local, target in names.module_imports.items():
-            if local not in names.definitions and project.canonical(target) == dotted:
-                return ".".join([local, *rest])
-        through = _through(writer, dotted)
-        if through is not None:
-            return ".".join([through, *rest])
-        dotted, _, last = dotted.rpartition(".")
-        rest.insert(0, last)
-    return None
+    known = name_in(writer.run.project, writer.source, dotted)
+    found = importable(writer.run.project, writer.source, dotted) if known is None else None
+    return known if found is None else writer.namer.imported(found[0]) + found[1]
 
 
-def _is_hidden(project: Project, module: str) -> bool:
-    """Does a package have something else by the name of one of its modules: `from .block import block`?"""
-    return module in project.files and project.canonical(module) != module
+def in_own_words(writer: ClassText, text: str) -> str:
+    """The text of a size, with what names of other files are called in the class's file."""
+
+    own = writer.run.fields.keys() | writer.bound
+
+    def called(match: re.Match[str]) -> str:
+        found = here(writer, match[1][1:])
+        if found is None or found.partition(".")[0] in own:
+            reason = f"`{match[1][1:]}` of another file is needed in the constructor, whose file does not have it"
+            raise Unmigratable("NNX135", reason, writer.model.node)
+        return found
+
+    return SAID.sub(called, text)
 
 
-def _through(writer: ClassText, name: str) -> str | None:
-    """A module, or a function of one, that the class's file does not import, by way of a module that it does:
-    `attention.layers`."""
-    names, project = writer.source.names, writer.run.project
-    for local, target in names.module_imports.items():
-        between = project.files.get(project.canonical(target))
-        if local in names.definitions or between is None or between is writer.source:
-            continue
-        for inner, found in between.names.module_imports.items():
-            if inner in between.names.definitions or project.canonical(found) != name:
-                continue
-            if name in project.files or project.definition(name) is not None:
-                return f"{local}.{inner}"
-    return None
+def check(writer: ClassWriter) -> None:
+    """Refuse text of other files that would not be what is needed here."""
+    _refuse_rewritten(writer)
+    _refuse_unsaid(writer)
+
+
+def _refuse_unsaid(writer: ClassWriter) -> None:
+    """Refuse text that holds a name of another file for which nothing has asked what it is called here."""
+    todo: list[Part] = [part for edit in writer.edits for part in edit.parts]
+    while todo:
+        part = todo.pop()
+        if isinstance(part, Overlay):
+            todo += [inner for edit in part.edits for inner in edit.parts]
+        found = SAID.search(part) if isinstance(part, str) and OF in part else None
+        if found is not None:
+            reason = f"`{found[1][1:]}` of another file is needed in the constructor"
+            raise Unmigratable("NNX135", reason, writer.model.node)
 
 
 def _imported(writer: ClassText, source: SourceFile, name: ast.Name) -> str | None:
@@ -220,4 +228,4 @@ def class_here(writer: ClassText, site: Site, node: ast.expr) -> str:
     return found
 
 
-__all__ = ["class_here", "here", "is_own", "named_in", "said"]
+__all__ = ["check", "class_here", "here", "in_own_words", "is_own", "named_in", "said"]

@@ -1,0 +1,111 @@
+"""Names of another file in the text of a size: `WIDTHS[self.size]`, where `WIDTHS` is a table of the base's file.
+
+Such text says where they are defined, behind a name that nothing has: `__of__.base.WIDTHS[self.size]`. The constructor that
+it ends up in says what its own file calls that.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from ...source import SourceFile
+from .dims import Atom, Dim
+
+if TYPE_CHECKING:
+    from ..project.index import Project
+
+OF = "__of__"
+LIBRARIES = ("jax", "numpy", "math", "functools", "operator", "typing", "collections", "itertools", "einops")
+SAID = re.compile(rf"\b{OF}((?:\.\w+)+)")
+
+
+def marked(
+    project: Project, source: SourceFile, own: SourceFile, tree: ast.expr, is_local: Callable[[str], bool]
+) -> ast.expr:
+    """An expression of `source`, of which the text is parsed anew, for a class of the file `own`."""
+    bound = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)}
+    bound |= {n.arg for n in ast.walk(tree) if isinstance(n, ast.arg)}
+
+    class Names(ast.NodeTransformer):
+        def visit_Name(self, node: ast.Name) -> ast.AST:
+            if node.id in bound or is_local(node.id):
+                return node
+            dotted = _dotted(project, source, node.id)
+            if not dotted or _dotted(project, own, node.id) == dotted:
+                return node
+            return ast.parse(f"{OF}.{dotted}", mode="eval").body
+
+    changed: ast.expr = Names().visit(tree)
+    return changed
+
+
+def marking(project: Project, source: SourceFile, own: SourceFile) -> Callable[[Atom], Dim | None]:
+    """What `Dim.substitute` makes of the sizes of a class of `source`, for one of the file `own`."""
+
+    def change(atom: Atom) -> Dim | None:
+        if atom.kind not in ("opaque", "cond") or atom.args[0].startswith("\0"):
+            return None
+        tree = ast.parse(str(atom.args[0]), mode="eval").body
+        said = ast.unparse(marked(project, source, own, tree, lambda name: name == "self" or name in atom.deps))
+        return Dim((((Atom(atom.kind, (said, *atom.args[1:]), atom.deps),), 1),)) if said != atom.args[0] else None
+
+    return change
+
+
+def _dotted(project: Project, source: SourceFile, name: str) -> str:
+    """Where what a file calls `name` is defined; empty for a builtin, and for the names of a file that has none itself."""
+    imported = source.names.module_imports.get(name)
+    if imported is not None and name not in source.names.definitions:
+        return project.canonical(imported)
+    known = any(source.names.bound_by(binder) is None for binder in source.names.binders(name))
+    return f"{source.module}.{name}" if known and source.module else ""
+
+
+def name_in(project: Project, own: SourceFile, dotted: str) -> str | None:
+    """What a file calls what is defined at `dotted`, in the project; None where nothing does that is sure to be there."""
+    names, rest = own.names, list[str]()
+    while dotted and not (rest and _is_hidden(project, dotted)):
+        module, _, last = dotted.rpartition(".")
+        if module == own.module and last in names.definitions:
+            return ".".join([last, *rest])
+        for local, target in names.module_imports.items():
+            if local not in names.definitions and project.canonical(target) == dotted:
+                return ".".join([local, *rest])
+        through = _through(project, own, dotted)
+        if through is not None:
+            return ".".join([through, *rest])
+        dotted = module
+        rest.insert(0, last)
+    return None
+
+
+def all_named(project: Project, own: SourceFile, tree: ast.expr) -> bool:
+    """Has the file a name for all that marked text says?"""
+    found = [match[1][1:] for match in SAID.finditer(ast.unparse(tree))]
+    return all(name.partition(".")[0] in LIBRARIES or name_in(project, own, name) is not None for name in found)
+
+
+def _is_hidden(project: Project, module: str) -> bool:
+    """Does a package have something else by the name of one of its modules: `from .block import block`?"""
+    return module in project.files and project.canonical(module) != module
+
+
+def _through(project: Project, own: SourceFile, name: str) -> str | None:
+    """A module, or a function of one, that the file does not import, by way of a module that it does: `attention.layers`."""
+    names = own.names
+    for local, target in names.module_imports.items():
+        between = project.files.get(project.canonical(target))
+        if local in names.definitions or between is None or between is own:
+            continue
+        for inner, found in between.names.module_imports.items():
+            if inner in between.names.definitions or project.canonical(found) != name:
+                continue
+            if name in project.files or project.definition(name) is not None:
+                return f"{local}.{inner}"
+    return None
+
+
+__all__ = ["LIBRARIES", "OF", "SAID", "all_named", "marked", "marking", "name_in"]
