@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from typing import TYPE_CHECKING
 
 from ...source import SourceFile
@@ -82,10 +82,13 @@ def name_in(project: Project, own: SourceFile, dotted: str) -> str | None:
     return None
 
 
-def all_named(project: Project, own: SourceFile, tree: ast.expr) -> bool:
-    """Has the file a name for all that marked text says?"""
+def all_named(project: Project, own: SourceFile, tree: ast.expr, hidden: Set[str]) -> bool:
+    """Has the file a name for all that marked text says, which a class there does not have for something else (`hidden`)?"""
+    if any(isinstance(node, ast.Name) and node.id in hidden for node in ast.walk(tree)):
+        return False
     found = [match[1][1:] for match in SAID.finditer(ast.unparse(tree))]
-    return all(name.partition(".")[0] in LIBRARIES or name_in(project, own, name) is not None for name in found)
+    names = [name_in(project, own, name) for name in found if name.partition(".")[0] not in LIBRARIES]
+    return all(name is not None and name.partition(".")[0] not in hidden for name in names)
 
 
 def _is_hidden(project: Project, module: str) -> bool:

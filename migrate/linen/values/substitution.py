@@ -135,8 +135,15 @@ class Substitution:
         if name in self.site.bound:
             bound: BoundArg = self.site.bound[name]
             return bound.abs.value
-        found = self.defaults.get(name)
-        return found.value if found is not None else None
+        found = self.defaults[name].value if name in self.defaults else None
+        if isinstance(found, Static) and not self._is_named(ast.parse(found.text, mode="eval").body):
+            return None
+        return found
+
+    def _is_named(self, tree: ast.expr) -> bool:
+        """Does every name of a file that the text says mean the same in this class's constructor?"""
+        hidden = self.run.fields.keys() | self.run.model.bound_names
+        return all_named(self.run.project, self.run.model.source, tree, hidden)
 
     def _argument_of(self, node: ast.Attribute) -> Value | None:
         """`self.embed.features`, `self.fns[0].fn.dim`: what the module that is passed there was constructed with."""
@@ -340,10 +347,11 @@ class Substitution:
                 return node
 
         tree = ast.parse(text, mode="eval").body
-        called = self.run.analyser.classes.get(self.site.target)
-        if called is not None and called.source is not self.run.model.source:
-            tree = marked(self.run.project, called.source, self.run.model.source, tree, lambda name: name == "self")
-            if not all_named(self.run.project, self.run.model.source, tree):
+        called, own = self.run.analyser.classes.get(self.site.target), self.run.model.source
+        if called is not None:
+            if called.source is not own:
+                tree = marked(self.run.project, called.source, own, tree, lambda name: name == "self")
+            if not self._is_named(tree):
                 return None
         changed = Fields().visit(tree)
         return None if failed else (ast.unparse(changed), frozenset(deps))

@@ -12,7 +12,7 @@ from nnx_migrate import compat
 from nnx_migrate.migrate.pipeline import migrate_project
 from nnx_migrate.migrate.source import SourceFile
 
-from .loading import module
+from .loading import both_sides, module
 
 TABLES = """import enum
 
@@ -211,3 +211,105 @@ def test_names_that_cannot_be_imported_are_not(more: str) -> None:
     plan = next(c for c in result.classes if c.qualname == "user.Own")
     assert plan.code == "NNX135" and "__of__" not in plan.reason
     assert all("__of__" not in str(file.after) and ast.parse(str(file.after or "")) for file in result.files)
+
+
+ONE_FILE = """from typing import Any
+
+from flax import linen as nn
+
+LOCAL = {"a": 3, "b": 4}
+SIZE = 4
+SIZE *= 2
+
+
+class Table(nn.Module):
+    key: str = "a"
+
+    @nn.compact
+    def __call__(self, x):
+        return nn.Dense(LOCAL[self.key])(x)
+
+
+class Sized(nn.Module):
+    @nn.compact
+    def __call__(self, x):
+        return nn.Dense(SIZE)(x)
+
+
+class Default(nn.Module):
+    width: int = SIZE
+
+    @nn.compact
+    def __call__(self, x):
+        return nn.Dense(self.width)(x)
+
+
+class OfDefault(nn.Module):
+    SIZE: int = 3
+
+    @nn.compact
+    def __call__(self, x):
+        return nn.Dense(2)(Default()(nn.Dense(self.SIZE)(x)))
+
+
+class Field(nn.Module):
+    LOCAL: Any = None
+
+    @nn.compact
+    def __call__(self, x):
+        return nn.Dense(2)(Table()(x))
+
+
+class Size(nn.Module):
+    SIZE: int = 3
+
+    @nn.compact
+    def __call__(self, x):
+        x = nn.Dense(self.SIZE)(x)
+        return nn.Dense(2)(Sized()(x))
+
+
+class Loop(nn.Module):
+    @nn.compact
+    def __call__(self, x):
+        for SIZE in (5, 6):
+            x = nn.Dense(SIZE)(x)
+            x = Sized()(x)
+        return nn.Dense(2)(x)
+
+
+class Setup(nn.Module):
+    def setup(self):
+        LOCAL = {"a": 7}
+        self.first = nn.Dense(LOCAL["a"])
+        self.table = Table()
+        self.last = nn.Dense(2)
+
+    def __call__(self, x):
+        return self.last(self.table(self.first(x)))
+
+
+class Builtin(nn.Module):
+    len: int = 3
+
+    @nn.compact
+    def __call__(self, x):
+        x = nn.Dense(self.len)(x)
+        return nn.Dense(2)(Counted()(x))
+
+
+class Counted(nn.Module):
+    key: str = "a"
+
+    @nn.compact
+    def __call__(self, x):
+        return nn.Dense(len(LOCAL) + LOCAL[self.key])(x)
+"""
+
+
+@pytest.mark.parametrize("name", ["OfDefault", "Field", "Size", "Loop", "Setup", "Builtin"])
+def test_names_that_the_class_has_for_something_else(name: str) -> None:
+    before, native = both_sides("hidden_sizes", ONE_FILE)
+    x = jax.random.normal(jax.random.key(0), (2, 4))
+    linen, model = getattr(before, name)(), getattr(native, name)(in_features=4, rngs=nnx.Rngs(0))
+    assert compat.check_equivalence(linen, linen.init(jax.random.key(1), x), model, x)
