@@ -89,6 +89,10 @@ def _without(value: Value, axis: int) -> Value:
         return Array(Shape((*shape.dims[:axis], *(shape.dims[axis + 1 :] if axis != -1 else ())), shape.lead))
     if shape.lead is None:
         return Array(Shape((*shape.dims[:axis], *shape.dims[axis + 1 :])))
+    lead = shape.lead
+    if axis == 0 and lead.known and (lead.head or not shape.dims):
+        inner = dataclasses.replace(lead, head=lead.head[1:], skipped=lead.skipped + (0 if lead.head else 1))
+        return Array(Shape(shape.dims, inner))
     # A leading axis of unknown rank: the last dimension stays what it is as long as the rank exceeds the axis.
     return Array(Shape(shape.expand(1).dims[-1:], Lead.unknown(*shape.needs())))
 
@@ -181,7 +185,9 @@ def mapped_size(values: Sequence[Value], axes: Sequence[Value]) -> Dim | NeedsRa
             shape = shape.expand(-number)
         if number < 0 or shape.lead is None:
             dim = shape.dims[number] if -len(shape.dims) <= number < len(shape.dims) else None
-            if dim is not None:
-                return dim
+        else:  # it has the axis, whatever its rank
+            dim = shape.dim(number)
+        if dim is not None:
+            return dim
         needs += shape.needs()
     return NeedsRank("the number of members", tuple(dict.fromkeys(needs))) if needs else None

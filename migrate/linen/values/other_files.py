@@ -84,7 +84,7 @@ def name_in(project: Project, own: SourceFile, dotted: str) -> str | None:
 
 def all_named(project: Project, own: SourceFile, tree: ast.expr, hidden: Set[str]) -> bool:
     """Has the file a name for all that marked text says, which a class there does not have for something else (`hidden`)?"""
-    if any(isinstance(node, ast.Name) and node.id in hidden for node in ast.walk(tree)):
+    if any(isinstance(node, ast.Name) and node.id != "self" and node.id in hidden for node in ast.walk(tree)):
         return False
     found = [match[1][1:] for match in SAID.finditer(ast.unparse(tree))]
     names = [name_in(project, own, name) for name in found if name.partition(".")[0] not in LIBRARIES]
