@@ -147,6 +147,8 @@ def here(writer: ClassText, dotted: str) -> str | None:
     if dotted.startswith("flax.linen"):
         return None
     known = name_in(writer.run.project, writer.source, dotted)
+    if known is not None and known.partition(".")[0] in writer.run.fields.keys() | writer.bound:
+        known = None  # the constructor has something else by that name
     found = importable(writer.run.project, writer.source, dotted) if known is None else None
     return known if found is None else writer.namer.imported(found[0]) + found[1]
 
@@ -154,11 +156,9 @@ def here(writer: ClassText, dotted: str) -> str | None:
 def in_own_words(writer: ClassText, text: str) -> str:
     """The text of a size, with what names of other files are called in the class's file."""
 
-    own = writer.run.fields.keys() | writer.bound
-
     def called(match: re.Match[str]) -> str:
         found = here(writer, match[1][1:])
-        if found is None or found.partition(".")[0] in own:
+        if found is None:
             reason = f"`{match[1][1:]}` of another file is needed in the constructor, whose file does not have it"
             raise Unmigratable("NNX135", reason, writer.model.node)
         return found

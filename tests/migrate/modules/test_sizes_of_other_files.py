@@ -176,6 +176,7 @@ CASES = {
         for b in ("Table", "Sum", "Listed", "Looped", "Setup")
     },
     "derived with setup": ("import bodies", WITH_SETUP),
+    "a field called as the module": ("import bodies", "class Own(bodies.Sum):\n    bodies: int = 3\n"),
 }
 
 
