@@ -71,9 +71,10 @@ def _loaded(texts: dict[str, str]) -> Any:
 
 
 @pytest.mark.parametrize("scaled", [True, False])
+@pytest.mark.parametrize("out,below", [("3", ""), ("LAST", "\n\nLAST = 4\n")], ids=["before", "behind"])
 @pytest.mark.parametrize("own", ["", "START, narrow = 7.0, None\nScaled = 3"], ids=["free", "taken"])
-def test_what_stands_before_the_base_is_imported(own: str, scaled: bool) -> None:
-    texts, result, stay = _migrated(BASE.format(out="3", below=""), DERIVED.format(own=own))
+def test_what_the_file_of_the_base_has_is_imported(own: str, out: str, below: str, scaled: bool) -> None:
+    texts, result, stay = _migrated(BASE.format(out=out, below=below), DERIVED.format(own=own))
     assert not stay and not result.created, stay
     before = _loaded(texts)
     after = _loaded({f.path.stem: str(f.after) for f in result.files})
@@ -84,7 +85,9 @@ def test_what_stands_before_the_base_is_imported(own: str, scaled: bool) -> None
 
 
 @pytest.mark.parametrize(
-    "below", ["\n\nLAST = 4\n", "\n\ndef wider():\n    global LAST\n    LAST += 1\n"], ids=["behind", "changed"]
+    "below",
+    ["\n\nLAST = 4\nimport derived\n", "\n\ndef wider():\n    global LAST\n    LAST += 1\n"],
+    ids=["behind, in a circle", "changed"],
 )
 def test_what_may_not_be_there_yet_or_changes_stays(below: str) -> None:
     base = BASE.format(out="LAST", below=below)
