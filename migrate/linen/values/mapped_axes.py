@@ -89,10 +89,6 @@ def _without(value: Value, axis: int) -> Value:
         return Array(Shape((*shape.dims[:axis], *(shape.dims[axis + 1 :] if axis != -1 else ())), shape.lead))
     if shape.lead is None:
         return Array(Shape((*shape.dims[:axis], *shape.dims[axis + 1 :])))
-    lead = shape.lead
-    if axis == 0 and lead.known and (lead.head or not shape.dims):
-        inner = dataclasses.replace(lead, head=lead.head[1:], skipped=lead.skipped + (0 if lead.head else 1))
-        return Array(Shape(shape.dims, inner).expand(1))
     # A leading axis of unknown rank: the last dimension stays what it is as long as the rank exceeds the axis.
     return Array(Shape(shape.expand(1).dims[-1:], Lead.unknown(*shape.needs())))
 

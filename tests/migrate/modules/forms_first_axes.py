@@ -1,4 +1,4 @@
-"""Members and steps along the first axis of an input, whatever its rank is."""
+"""Members along the first axis of an input, whatever its rank is."""
 
 import jax.numpy as jnp
 from flax import linen as nn
@@ -40,24 +40,6 @@ class Flattened(nn.Module):
         return members(self.size)(x)
 
 
-class Step(nn.Module):
-    size: int
-
-    @nn.compact
-    def __call__(self, total, x):
-        y = Flat(self.size)(x)
-        return total + y.sum(), y
-
-
-class Steps(nn.Module):
-    size: int = 3
-
-    @nn.compact
-    def __call__(self, x):
-        steps = nn.scan(Step, variable_broadcast="params", split_rngs={"params": False})
-        return steps(self.size)(jnp.zeros(()), x)[1]
-
-
 class Heads(nn.Module):
     """An axis before all others, which the class itself adds."""
 
@@ -73,8 +55,6 @@ CASES = [
     ("Members", {}, [(2, 3, 4, 5)], {}),
     ("Flattened", {}, [(2, 4, 5)], {}),
     ("Flattened", {}, [(2, 4, 5, 6)], {}),
-    ("Steps", {}, [(3, 4, 5)], {}),
-    ("Steps", {}, [(3, 4, 5, 6)], {}),
     ("Heads", {}, [(4, 5)], {}),
     ("Heads", {}, [(4, 5, 6)], {}),
 ]
