@@ -165,6 +165,10 @@ class Names:
         scope = self.importing_scope(node)
         return self._imports_inside[node.id][scope] if scope is not None else self.imports.get(node.id)
 
+    def imported_inside(self, name: str) -> bool:
+        """Does a function or class import something by that name that the file does not have by it?"""
+        return any(dotted != self.module_imports.get(name) for dotted in self._imports_inside.get(name, {}).values())
+
     def importing_scope(self, node: ast.Name) -> ast.AST | None:
         """The function or class around a name that imports it; None where the file does, or nothing."""
         inside = self._imports_inside.get(node.id)

@@ -21,14 +21,14 @@ _ELLIPSIS = Const(...)
 def as_index(run: Any, array: Array, item: Value) -> Value:
     """An index of an array, with the arrays that its sequences of numbers are for NumPy.
 
-    Of `x[:, self.columns]` the rank of `x` says whether these are columns; a guess of it does not.
+    Of `x[:, self.columns]` the rank of `x` says whether these are columns; a guess of it does not. `x[self.columns]` is no
+    such index: a tuple alone is an item for each axis, `x[0, 1]`.
     """
-    items = item.items if isinstance(item, Tup) and item.kind == "tuple" else (item,)
-    if array.shape.rank is None and not (items[0] == _ELLIPSIS and len(items) > 1):
+    if not isinstance(item, Tup) or item.kind != "tuple" or len(item.items) < 2:
         return item
-    if isinstance(item, Tup) and item.kind == "tuple":
-        return Tup(tuple(_as_array(run, one) for one in items), item.kind)
-    return _as_array(run, item)
+    if array.shape.rank is None and item.items[0] != _ELLIPSIS:
+        return item
+    return Tup(tuple(_as_array(run, one) for one in item.items), item.kind)
 
 
 def _as_array(run: Any, item: Value) -> Value:

@@ -1,7 +1,7 @@
 """Names that a loop gives strings: keys of a dictionary of arrays, of which each may have another width.
 
-for key in self.image_keys:        # image_keys: Sequence[str]
-  features.append(self.encoders[key](observations[key]))
+    for key in self.image_keys:        # image_keys: Sequence[str]
+      features.append(self.encoders[key](observations[key]))
 """
 
 from __future__ import annotations

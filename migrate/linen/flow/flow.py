@@ -477,7 +477,7 @@ class Flow:
                 return base
             if isinstance(base, State) and attribute == "create":
                 return ANY
-            if (compiled := compiled_ahead.function_of(source, node, base)) is not None:
+            if (compiled := compiled_ahead.function_of(self.project, node, base)) is not None:
                 return compiled
             if attribute in ("init", "update") and node.args and not isinstance(base, Tracked):
                 optimized = flow_optimizers.of(self, node, attribute)

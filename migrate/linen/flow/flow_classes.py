@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import dataclasses
 import functools
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -270,8 +271,25 @@ def chosen(flow: Flow, module: ast.expr, asked: ast.expr | None) -> Value:
 
 
 def may_say(text: ast.expr | None, name: str) -> bool:
-    """May a text be a name, by what the code says of it? (`f"make_{kind}"`, `kind + "Net"`)"""
-    parts: list[ast.expr] = [text.left, text.right] if isinstance(text, ast.BinOp) else []
-    parts = text.values if isinstance(text, ast.JoinedStr) else parts if parts or text is None else [text]
-    said = [part.value if isinstance(part, ast.Constant) and isinstance(part.value, str) else "" for part in parts]
-    return not said or (name.startswith(said[0]) and name.endswith(said[-1]))
+    """May a text be a name, by what the code says of it? (`f"make_{kind}"`, `kind + "Net"`, `"make_%s" % kind`)"""
+    begins, ends = _ends(text)
+    return name.startswith(begins) and name.endswith(ends)
+
+
+def _ends(text: ast.expr | None) -> tuple[str, str]:
+    """What a text surely begins and ends with."""
+    if isinstance(text, ast.BinOp) and isinstance(text.op, ast.Add):
+        return _ends(text.left)[0], _ends(text.right)[1]
+    if isinstance(text, ast.JoinedStr) and text.values:
+        return _ends(text.values[0])[0], _ends(text.values[-1])[1]
+    if isinstance(text, ast.Constant) and isinstance(text.value, str):
+        return text.value, text.value
+    holder: ast.expr | None = None
+    if isinstance(text, ast.BinOp) and isinstance(text.op, ast.Mod):
+        holder, fields = text.left, r"%(?:\(\w*\))?[^a-zA-Z%]*[a-zA-Z%]"
+    elif isinstance(text, ast.Call) and isinstance(text.func, ast.Attribute) and text.func.attr == "format":
+        holder, fields = text.func.value, r"[{}].*[{}]"
+    if not isinstance(holder, ast.Constant) or not isinstance(holder.value, str):
+        return "", ""
+    said = re.split(fields, holder.value)
+    return said[0], said[-1]

@@ -26,15 +26,31 @@ def imported_modules(files: Mapping[str, SourceFile], source: SourceFile, statem
             name = name.rpartition(".")[0]
 
 
-def loaded_by(files: Mapping[str, SourceFile], module: str) -> frozenset[str]:
-    """The project's modules that are imported when `module` is, by statements that always run."""
-    found: set[str] = set()
+def module_level(body: list[ast.stmt]) -> Iterator[ast.stmt]:
+    """The statements that may run when a file is imported, those under conditions among them."""
+    for statement in body:
+        yield statement
+        if isinstance(statement, ast.If) and "TYPE_CHECKING" in ast.unparse(statement.test):
+            yield from module_level(statement.orelse)
+        elif isinstance(statement, ast.If | ast.Try | ast.With | ast.For | ast.While):
+            for field in ("body", "orelse", "finalbody"):
+                yield from module_level(getattr(statement, field, []))
+            for handler in getattr(statement, "handlers", []):
+                yield from module_level(handler.body)
+
+
+def loaded_by(files: Mapping[str, SourceFile], module: str, *, surely: bool, apart: str = "") -> frozenset[str]:
+    """The project's modules that importing `module` imports, itself included.
+
+    `surely`: by statements that always run. Packages around the module `apart` are left out.
+    """
+    found = {module}
     todo = [module]
     while todo:
         source = files[todo.pop()]
-        for statement in source.tree.body:
+        for statement in source.tree.body if surely else module_level(source.tree.body):
             for target in imported_modules(files, source, statement):
-                if target not in found:
+                if target not in found and not (apart and f"{apart}.".startswith(f"{target}.")):
                     found.add(target)
                     todo.append(target)
     return frozenset(found)
@@ -54,7 +70,7 @@ def importable(project: Project, own: SourceFile, dotted: str) -> tuple[str, str
             continue
         if name not in source.names.definitions or _is_set_later(project, source, name):
             return None
-        if module not in project.loaded_by(own.module) or own.module in project.loaded_by(module):
+        if module not in project.loaded_by(own.module, surely=True) or own.module in project.loaded_by(module, surely=False):
             return None
         return f"{module}.{name}", "".join(f".{part}" for part in parts[count + 1 :])
     return None
@@ -74,4 +90,4 @@ def _is_set_later(project: Project, source: SourceFile, name: str) -> bool:
     return False
 
 
-__all__ = ["importable", "imported_modules", "loaded_by"]
+__all__ = ["importable", "imported_modules", "loaded_by", "module_level"]

@@ -74,7 +74,7 @@ class Project:
         self._canonical: dict[str, str] = {}  # answers of `canonical`, once all aliases are known
         self._qualnames: dict[ast.AST, str | None] = {}  # answers of `qualname`, from then on
         self._texts: dict[ast.AST, str] = {}  # answers of `said`
-        self._loaded: dict[str, frozenset[str]] = {}  # answers of `loaded_by`
+        self._loaded: dict[tuple[str, bool], frozenset[str]] = {}  # answers of `loaded_by`
         self._complete = False
         for source in sorted(files, key=lambda f: str(f.path)):
             self.files[source.module] = source
@@ -183,11 +183,11 @@ class Project:
             if not hasattr(builtins, name) and not name.startswith("_") and (not others or name[:1].isupper()):
                 source.names.star_names.setdefault(name, f"{base}.{name}")
 
-    def loaded_by(self, module: str) -> frozenset[str]:
-        """The project's modules that are imported when `module` is, by statements that always run."""
-        if module not in self._loaded:
-            self._loaded[module] = imports.loaded_by(self.files, module)
-        return self._loaded[module]
+    def loaded_by(self, module: str, *, surely: bool) -> frozenset[str]:
+        """The project's modules that importing `module` imports, itself included; `surely`: not under a condition."""
+        if (module, surely) not in self._loaded:
+            self._loaded[module, surely] = imports.loaded_by(self.files, module, surely=surely)
+        return self._loaded[module, surely]
 
     def canonical(self, name: str) -> str:
         """Follow re-exports inside the project, then those of the known libraries."""

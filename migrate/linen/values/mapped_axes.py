@@ -181,8 +181,8 @@ def mapped_size(values: Sequence[Value], axes: Sequence[Value]) -> Dim | NeedsRa
             shape = shape.expand(-number)
         if number < 0 or shape.lead is None:
             dim = shape.dims[number] if -len(shape.dims) <= number < len(shape.dims) else None
-        else:  # it has the axis, whatever its rank
-            dim = shape.dim(number)
+        else:  # it has a first axis, whatever its rank; another one may be its last, which members then lack
+            dim = shape.dim(number) if number == 0 else None
         if dim is not None:
             return dim
         needs += shape.needs()

@@ -7,6 +7,7 @@ it ends up in says what its own file calls that.
 from __future__ import annotations
 
 import ast
+import builtins
 import re
 from collections.abc import Callable, Set
 from typing import TYPE_CHECKING
@@ -33,8 +34,8 @@ def marked(
         def visit_Name(self, node: ast.Name) -> ast.AST:
             if node.id in bound or is_local(node.id):
                 return node
-            dotted = _dotted(project, source, node.id)
-            if not dotted or _dotted(project, own, node.id) == dotted:
+            dotted, mine = _dotted(project, source, node.id), _dotted(project, own, node.id)
+            if dotted == mine:
                 return node
             return ast.parse(f"{OF}.{dotted}", mode="eval").body
 
@@ -56,12 +57,22 @@ def marking(project: Project, source: SourceFile, own: SourceFile) -> Callable[[
 
 
 def _dotted(project: Project, source: SourceFile, name: str) -> str:
-    """Where what a file calls `name` is defined; empty for a builtin, and for the names of a file that has none itself."""
-    imported = source.names.module_imports.get(name)
-    if imported is not None and name not in source.names.definitions:
+    """Where what a file calls `name` is defined: `builtins.max`, too. Of what methods import for themselves that says
+    nothing that another file has.
+    """
+    names = source.names
+    if names.imported_inside(name):
+        return f"__method__.{name}"
+    imported = names.module_imports.get(name) or names.star_names.get(name)
+    if imported is not None and name not in names.definitions:
         return project.canonical(imported)
-    known = any(source.names.bound_by(binder) is None for binder in source.names.binders(name))
-    return f"{source.module}.{name}" if known and source.module else ""
+    known = any(names.bound_by(binder) is None for binder in names.binders(name))
+    return f"{source.module or '__main__'}.{name}" if known else f"builtins.{name}"
+
+
+def is_builtin(project: Project, own: SourceFile, name: str) -> bool:
+    """Does a file call by this name what Python itself calls so?"""
+    return hasattr(builtins, name) and _dotted(project, own, name) == f"builtins.{name}"
 
 
 def name_in(project: Project, own: SourceFile, dotted: str) -> str | None:
@@ -71,8 +82,8 @@ def name_in(project: Project, own: SourceFile, dotted: str) -> str | None:
         module, _, last = dotted.rpartition(".")
         if module == own.module and last in names.definitions:
             return ".".join([last, *rest])
-        for local, target in names.module_imports.items():
-            if local not in names.definitions and project.canonical(target) == dotted:
+        for local, target in (*names.module_imports.items(), *names.star_names.items()):
+            if local not in names.definitions and project.canonical(target) == dotted and not names.imported_inside(local):
                 return ".".join([local, *rest])
         through = _through(project, own, dotted)
         if through is not None:
@@ -84,7 +95,8 @@ def name_in(project: Project, own: SourceFile, dotted: str) -> str | None:
 
 def all_named(project: Project, own: SourceFile, tree: ast.expr, hidden: Set[str]) -> bool:
     """Has the file a name for all that marked text says, which a class there does not have for something else (`hidden`)?"""
-    if any(isinstance(node, ast.Name) and node.id != "self" and node.id in hidden for node in ast.walk(tree)):
+    said = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)} - {"self"}
+    if not said.isdisjoint(hidden) or any(own.names.imported_inside(name) for name in said):
         return False
     found = [match[1][1:] for match in SAID.finditer(ast.unparse(tree))]
     names = [name_in(project, own, name) for name in found if name.partition(".")[0] not in LIBRARIES]
@@ -111,4 +123,4 @@ def _through(project: Project, own: SourceFile, name: str) -> str | None:
     return None
 
 
-__all__ = ["LIBRARIES", "OF", "SAID", "all_named", "marked", "marking", "name_in"]
+__all__ = ["LIBRARIES", "OF", "SAID", "all_named", "is_builtin", "marked", "marking", "name_in"]

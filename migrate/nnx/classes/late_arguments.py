@@ -78,7 +78,7 @@ def _is_of_input(text: ClassText, site: Site, node: ast.expr) -> bool:
     nn.Dense(4, kernel_init=uniform_of(x))(x)
     """
     call = site.source.parents.get(site.node)
-    if site.kind != "layer" or not isinstance(node, ast.Call):
+    if site.kind != "layer" or not isinstance(node, ast.Call) or site.source is not text.source:  # it is said as it stands
         return False
     if not isinstance(call, ast.Call) or call.func is not site.node:
         return False

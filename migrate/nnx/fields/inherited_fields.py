@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import ast
-import builtins
 from typing import TYPE_CHECKING
 
 from ...catalog.functions import class_name
 from ...edits import Overlay, Span
 from ...linen.project.classes import Field
+from ...linen.values.other_files import is_builtin
 from ...linen.values.sites import Unmigratable
 from ...trees import subtree
 from ..text import elsewhere
@@ -99,7 +99,7 @@ def _named(writer: ClassWriter, field: Field, name: ast.Name, chain: ast.expr) -
     bound = name.id in source.names.definitions or name.id in source.names.module_imports
     if bound and source.module and not (dotted or "").startswith("flax.linen"):
         return name, writer.namer.imported(f"{source.module}.{name.id}")
-    if not bound and dotted is None and hasattr(builtins, name.id):
+    if not bound and dotted is None and is_builtin(project, writer.source, name.id):
         return name, name.id
     reason = f"the field {field.name}, of {source.path.name}, needs `{ast.unparse(chain)}`, which this file does not have"
     raise Unmigratable("NNX135", reason, field.node)

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from ...edits import Span
 from ...linen.modules.local_classes import bound_twice
 from ...linen.project.classes import Classes
-from ...linen.project.imports import imported_modules
+from ...linen.project.imports import imported_modules, loaded_by, module_level
 from ...source import SourceFile
 from ...trees import subtree
 from . import derived
@@ -62,7 +62,7 @@ class Kitchen:
         self.users = _all_users(users)
         self.uses = uses
         self.recipes: dict[str, Recipe] = {}
-        self._reached: dict[str, dict[str, set[str]]] = {}
+        self._reached: dict[str, dict[str, frozenset[str]]] = {}
         self.failed: dict[str, str] = {}  # key → why no copy of it can be made
 
     def cook(self) -> None:
@@ -215,7 +215,7 @@ class Kitchen:
             return
         found = list(import_statements(source.tree.body, source, root.id))
         if not found:
-            if any(True for _ in import_statements(_module_level(source.tree.body), source, root.id)):
+            if any(True for _ in import_statements(module_level(source.tree.body), source, root.id)):
                 self._use_conditional(recipe, reference)
                 return
             guarded = list(_guarded_statements(source, root.id))
@@ -252,21 +252,12 @@ class Kitchen:
         targets = set(imported_modules(self.project.files, source, statement))
         return any(self._reach(target, source.module) & users for target in targets)
 
-    def _reach(self, module: str, home: str) -> set[str]:
+    def _reach(self, module: str, home: str) -> frozenset[str]:
         """The project's modules that importing `module` imports, itself included, packages around `home` apart: these
         are being imported already when it is."""
         known = self._reached.setdefault(home.rpartition(".")[0], {})
         if module not in known:
-            found = {module}
-            stack = [module]
-            while stack:
-                source = self.project.files[stack.pop()]
-                for statement in _module_level(source.tree.body):
-                    for target in imported_modules(self.project.files, source, statement):
-                        if target not in found and not f"{home}.".startswith(f"{target}."):
-                            found.add(target)
-                            stack.append(target)
-            known[module] = found
+            known[module] = loaded_by(self.project.files, module, surely=False, apart=home)
         return known[module]
 
 
@@ -333,22 +324,10 @@ def _guarded_statements(source: SourceFile, local: str) -> Iterator[ast.stmt]:
 def _bindings(source: SourceFile, name: str) -> int:
     """How often the module's top level binds a name."""
     count = 0
-    for statement in _module_level(source.tree.body):
+    for statement in module_level(source.tree.body):
         if isinstance(statement, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
             count += statement.name == name
         elif isinstance(statement, ast.Assign | ast.AnnAssign | ast.AugAssign | ast.Delete | ast.For):
             targets = getattr(statement, "targets", None) or [statement.target]  # type: ignore[union-attr]
             count += sum(isinstance(n, ast.Name) and n.id == name for t in targets for n in subtree(t))
     return count
-
-
-def _module_level(body: list[ast.stmt]) -> Iterator[ast.stmt]:
-    for statement in body:
-        yield statement
-        if isinstance(statement, ast.If) and "TYPE_CHECKING" in ast.unparse(statement.test):
-            yield from _module_level(statement.orelse)
-        elif isinstance(statement, ast.If | ast.Try | ast.With | ast.For | ast.While):
-            for field in ("body", "orelse", "finalbody"):
-                yield from _module_level(getattr(statement, field, []))
-            for handler in getattr(statement, "handlers", []):
-                yield from _module_level(handler.body)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import builtins
 import re
 from collections.abc import Iterator, Set
 from typing import TYPE_CHECKING
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING
 from ...catalog.functions import function
 from ...edits import Overlay, Part, Parts, Span
 from ...linen.project.imports import importable
-from ...linen.values.other_files import LIBRARIES, OF, SAID, name_in
+from ...linen.values.other_files import LIBRARIES, OF, SAID, is_builtin, name_in
 from ...linen.values.sites import Localized, LocalizedPart, Site, Unmigratable
 from ...source import SourceFile
 from ...trees import subtree
@@ -41,15 +40,18 @@ def said(writer: ClassText, localized: Localized) -> Parts:
                 out += said(writer, part.localized)
             elif isinstance(part, str):
                 out.append(part)
-            elif isinstance(part, Span | Overlay):
-                out.append(Overlay(part, ()) if own and isinstance(part, Span) else source.text[part.start : part.end])  # type: ignore[union-attr]
+            elif isinstance(part, Span):
+                out.append(Overlay(part, ()) if own else _text(writer, source, part))
+            elif isinstance(part, Overlay):
+                reason = f"a text of {source.path.name} is needed in the constructor, changed"
+                raise Unmigratable("NNX135", reason, writer.model.node)
             else:
                 out.append(writer.resolve(part))
         edits.append((span, tuple(out)))
     if not own:
         covered = [span for span, _ in edits]
         writer.of_other_files.append((source, localized.span, covered))
-        for span, text in _names(writer, localized):
+        for span, text in _names(writer, source, localized.span):
             if not any(c.contains(span) for c in covered):
                 edits.append((span, (text,)))
     edits.sort(key=lambda edit: (edit[0].start, -edit[0].end))
@@ -111,19 +113,27 @@ def _bound_inside(source: SourceFile, name: str) -> bool:
     return stored or any(n.arg == name for n in source.by_kind.get(ast.arg, ()))  # type: ignore[attr-defined]
 
 
-def _names(writer: ClassText, localized: Localized) -> Iterator[tuple[Span, str]]:
+def _text(writer: ClassText, source: SourceFile, span: Span) -> str:
+    """A text of another file as the class's file says it."""
+    out, at = "", span.start
+    for name, text in sorted(_names(writer, source, span), key=lambda found: found[0].start):
+        out += source.text[at : name.start] + text
+        at = name.end
+    return out + source.text[at : span.end]
+
+
+def _names(writer: ClassText, source: SourceFile, expression: Span) -> Iterator[tuple[Span, str]]:
     """The module-level names in the expression that are called something else in the class's file."""
-    source = localized.source
     for node in source.by_kind.get(ast.Name, ()):
         assert isinstance(node, ast.Name)
         span = source.span(node)
-        if not localized.span.contains(span) or not isinstance(node.ctx, ast.Load) or source.names.is_hidden(node.id, node):
+        if not expression.contains(span) or not isinstance(node.ctx, ast.Load) or source.names.is_hidden(node.id, node):
             continue
         chain: ast.expr = node
         while isinstance(outer := source.parents.get(chain), ast.Attribute) and outer.value is chain:
             chain = outer
         dotted = writer.run.project.qualname(source, chain) or writer.run.project.qualname(source, node)
-        if dotted is None and hasattr(builtins, node.id):
+        if dotted is None and is_builtin(writer.run.project, writer.source, node.id):
             continue
         where = chain if dotted == writer.run.project.qualname(source, chain) else node
         text = here(writer, dotted) if dotted is not None else None
@@ -159,7 +169,8 @@ def in_own_words(writer: ClassText, text: str) -> str:
     def called(match: re.Match[str]) -> str:
         found = here(writer, match[1][1:])
         if found is None:
-            reason = f"`{match[1][1:]}` of another file is needed in the constructor, whose file does not have it"
+            name = re.sub(r"^\.(__method__\.|builtins\.)?", "", match[1])
+            reason = f"`{name}` of another file is needed in the constructor, whose file does not have it"
             raise Unmigratable("NNX135", reason, writer.model.node)
         return found
 

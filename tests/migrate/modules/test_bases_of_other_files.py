@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import jax
 import pytest
 from flax import nnx
 from nnx_migrate import compat
-from nnx_migrate.migrate.pipeline import migrate_project
-from nnx_migrate.migrate.source import SourceFile
 
-from .loading import module
+from .loading import migrated, project_sides
 
 BASES = """from flax import linen as nn
 
@@ -101,16 +97,7 @@ class Changed(bases.{base}):
 def test_they_are_what_they_were(base: str, name: str, fields: dict[str, bool]) -> None:
     derived = DERIVED.format(base=base, padding="long " * 150)
     texts = {"bases": BASES, "derived": derived}
-    result = migrate_project([SourceFile.parse(Path(f"{n}.py"), n, text) for n, text in texts.items()])
-    stay = {c.qualname: c.reason for c in result.classes if str(c.outcome) != "native"}
-    assert not stay, stay
-    module("bases", BASES)
-    before = module("derived", derived)
-    for path, content in result.created.items():
-        module(path.stem, content)
-    after = {file.path.stem: file.after for file in result.files}
-    module("bases", str(after["bases"]))
-    native = module("derived", str(after["derived"]))
+    before, native = project_sides(texts, migrated(texts))
     x = jax.random.normal(jax.random.key(0), (2, 4))
     linen = getattr(before, name)(**fields)
     model = getattr(native, name)(**fields, in_features=4, rngs=nnx.Rngs(0))
@@ -204,16 +191,8 @@ class Added(Lines):
 @pytest.mark.parametrize("name", ["Sized", "Larger", "Made", "Stacked", "Added"])
 def test_defaults_and_transforms_of_the_other_file(name: str) -> None:
     texts = {"layers": LAYERS, "others": OTHERS}
-    result = migrate_project([SourceFile.parse(Path(f"{n}.py"), n, text) for n, text in texts.items()])
-    stay = {c.qualname: c.reason for c in result.classes if str(c.outcome) != "native"}
-    assert not stay, stay
-    module("layers", LAYERS)
-    before = module("others", OTHERS)
-    after = {file.path.stem: file.after for file in result.files}
-    for path, content in result.created.items():
-        module(path.stem, content)
-    module("layers", str(after["layers"]))
-    native = module("others", str(after["others"]))
+    result = migrated(texts)
+    before, native = project_sides(texts, result)
     x = jax.random.normal(jax.random.key(0), (2, 4, 5))
     plan = next(c for c in result.classes if c.qualname == f"others.{name}")
     linen = getattr(before, name)()
@@ -263,6 +242,5 @@ class Maker(nn.Module):
 @pytest.mark.parametrize("text,base,code", [(TRACED, "Sowing", "NNX134"), (NAMED, "Maker", "NNX135")])
 def test_what_derived_classes_are_refused_for(text: str, base: str, code: str) -> None:
     derived = f"import bases\n\n\nclass Derived(bases.{base}):\n    own: int = 3\n"
-    texts = {"bases": text, "derived": derived}
-    result = migrate_project([SourceFile.parse(Path(f"{n}.py"), n, text) for n, text in texts.items()])
+    result = migrated({"bases": text, "derived": derived})
     assert next(c.code for c in result.classes if c.qualname == "derived.Derived") == code

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any
-
 import jax
 import pytest
 from flax import nnx
 from nnx_migrate import compat
-from nnx_migrate.migrate.pipeline import migrate_project
-from nnx_migrate.migrate.source import SourceFile
 
-from .loading import module
+from .loading import migrated, project_sides
 
 PARTS = """from flax import linen as nn
 
@@ -57,27 +52,12 @@ class Derived(Base):
 """
 
 
-def _migrated(base: str, derived: str) -> tuple[dict[str, str], Any, dict[str, str | None]]:
-    texts = {"parts": PARTS, "base": base, "derived": derived}
-    result = migrate_project([SourceFile.parse(Path(f"{n}.py"), n, text) for n, text in texts.items()])
-    stay = {c.qualname: c.reason for c in result.classes if str(c.outcome) != "native"}
-    return texts, result, stay
-
-
-def _loaded(texts: dict[str, str]) -> Any:
-    for name in ("parts", "base", "derived"):
-        found = module(name, texts[name])
-    return found
-
-
 @pytest.mark.parametrize("scaled", [True, False])
 @pytest.mark.parametrize("out,below", [("3", ""), ("LAST", "\n\nLAST = 4\n")], ids=["before", "behind"])
 @pytest.mark.parametrize("own", ["", "START, narrow = 7.0, None\nScaled = 3"], ids=["free", "taken"])
 def test_what_the_file_of_the_base_has_is_imported(own: str, out: str, below: str, scaled: bool) -> None:
-    texts, result, stay = _migrated(BASE.format(out=out, below=below), DERIVED.format(own=own))
-    assert not stay and not result.created, stay
-    before = _loaded(texts)
-    after = _loaded({f.path.stem: str(f.after) for f in result.files})
+    texts = {"parts": PARTS, "base": BASE.format(out=out, below=below), "derived": DERIVED.format(own=own)}
+    before, after = project_sides(texts, migrated(texts))
     x = jax.random.normal(jax.random.key(0), (2, 4))
     linen = before.Derived(scaled=scaled)
     model = after.Derived(scaled=scaled, in_shape=(2, 4), rngs=nnx.Rngs(0))
@@ -93,6 +73,7 @@ def test_what_may_not_be_there_yet_or_changes_stays(below: str) -> None:
     base = BASE.format(out="LAST", below=below)
     if "global" in below:
         base = base.replace("START = 2.0", "START = 2.0\nLAST = 4")
-    _, _, stay = _migrated(base, DERIVED.format(own=""))
+    result = migrated({"parts": PARTS, "base": base, "derived": DERIVED.format(own="")})
+    stay = {c.qualname: c.reason for c in result.classes if str(c.outcome) != "native"}
     assert list(stay) == ["derived.Derived"]
     assert "`LAST` of base.py is needed in the constructor" in str(stay["derived.Derived"])

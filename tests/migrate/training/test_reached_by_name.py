@@ -63,6 +63,7 @@ print(state.apply_fn({"params": params}, jnp.ones((2, 3))).sum())
 """
 ELSEWHERE = {
     "getattr": 'import nets\n\nfor kind in ("params",):\n    params = getattr(nets, f"make_{kind}")(key)\n',
+    "percent": 'import nets\n\nfor kind in ("params",):\n    params = getattr(nets, "make_%s" % kind)(key)\n',
     "import_module": 'import importlib\n\nnets = importlib.import_module("nets")\nstate = nets.make_state(key)\n' + APPLY,
     "at_once": 'import importlib\n\nstate = importlib.import_module("nets").make_state(key)\n' + APPLY,
     "vars": "import nets\n\nparams = [f for name, f in vars(nets).items() if name == 'make_params'][0](key)\n",
@@ -91,6 +92,32 @@ def test_of_another_file(name: str, jit: str) -> None:
     assert before and _printed(after) == before
     codes = {d.code for file in result.files for d in file.diagnostics}
     assert "NNX603" in codes and codes.isdisjoint({"NNX601", "NNX604"})
+
+
+@pytest.mark.parametrize("text", ['"%s_net" % kind', 'f"{kind}_net"', 'kind + "_net"', '"{}_net".format(kind)'])
+def test_classes_that_a_text_names(text: str) -> None:
+    call = "    @nn.compact\n    def __call__(self, x):\n"
+    classes = "".join(
+        f"class {name}_net(nn.Module):\n{call}        return nn.Dense({size})(x)\n\n\n"
+        for name, size in (("Small", 3), ("Large", 5))
+    )
+    program = f"""import jax
+import jax.numpy as jnp
+
+import nets
+
+kind = "Large"
+model = getattr(nets, {text})()
+x = jnp.ones((2, 4))
+variables = model.init(jax.random.key(0), x)
+print(model.apply(variables, x).shape)
+"""
+    texts = {"nets": f"from flax import linen as nn\n\n\n{classes}", "program": program}
+    result = migrate_project([SourceFile.parse(Path(f"{stem}.py"), stem, body) for stem, body in texts.items()])
+    after = {file.path.stem: file.after or texts[file.path.stem] for file in result.files}
+    for path, content in result.created.items():
+        module(path.stem, content)
+    assert "in_features=" in after["program"] and _printed(after) == _printed(texts) == ["(2, 5)"]
 
 
 def _printed(texts: dict[str, str]) -> list[str]:
