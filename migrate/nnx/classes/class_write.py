@@ -49,6 +49,7 @@ from . import (
     call_write,
     constructions,
     constructor_write,
+    gin_lists,
     inheritance,
     inherited_reads,
     late_arguments,
@@ -148,6 +149,7 @@ class ClassWriter:
             if keyword.arg in ("kw_only", "eq", "frozen", "repr", "order"):
                 raise Unmigratable("NNX171", f"the class has the dataclass option {keyword.arg}", self.model.node)
         class_decorators.refuse(self)
+        gin_lists.write(self)
         reflection.refuse(self)
 
     # methods ---------------------------------------------------------------------------------------------------

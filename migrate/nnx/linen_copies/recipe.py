@@ -12,7 +12,7 @@ from ...linen.project.classes import Classes
 from ...linen.project.imports import imported_modules, loaded_by, module_level
 from ...source import SourceFile
 from ...trees import subtree
-from . import derived
+from . import derived, gin_bindings
 from .references import Reference, References, When, is_mutated, is_plain_value
 from .within import imported_within
 
@@ -87,8 +87,10 @@ class Kitchen:
             self._derive(recipe, key, node)
             return
         recipe.definitions[name] = node
+        replaced = set(gin_bindings.names_within(self.project, recipe.source, node))
         for reference in self.references.of(key):
-            self._use(recipe, reference)
+            if reference.root not in replaced:
+                self._use(recipe, reference)
 
     def _derive(self, recipe: Recipe, key: str, node: ast.ClassDef) -> None:
         """A class that is no Linen class but names some: one derived from it names their copies instead."""
@@ -145,7 +147,10 @@ class Kitchen:
                 raise Uncopyable(f"the value of {name} may be one that must not exist twice")
         else:
             raise Uncopyable(f"{name} is no class, function or constant")
+        bound = gin_bindings.decorators(self.project, source, node) if not may_be_run(source) else []
         for decorator in getattr(node, "decorator_list", []):
+            if decorator in bound:
+                continue
             called = decorator.func if isinstance(decorator, ast.Call) else decorator
             known = self.project.qualname(source, called) or ""
             if known.partition(".")[0] not in _PLAIN_DECORATORS:

@@ -16,7 +16,7 @@ from ...siblings import above, beside
 from ...source import SourceFile
 from ...trees import parse_text, subtree
 from ..generated.imports import finish_imports, spell
-from . import derived
+from . import derived, gin_bindings
 from .recipe import SUFFIX, Recipe, file_name
 from .settle import MARK, Copies, copy_name
 from .within import imported_within, imports_of
@@ -164,7 +164,14 @@ def _text(project: Project, copies: Copies, module: str, recipe: Recipe, context
     place = _place(module, source)
     imports: dict[str, str] = {}
     edits = EditSet(source.text)
-    own = {n.id for node in recipe.definitions.values() for n in subtree(node) if isinstance(n, ast.Name)}
+    bound = {
+        decorator: node
+        for node in recipe.definitions.values()
+        for decorator in gin_bindings.decorators(project, source, node)
+    }
+    replaced = {n for decorator in bound for n in subtree(decorator)}
+    nodes = (n for node in recipe.definitions.values() for n in subtree(node) if n not in replaced)
+    own = {n.id for n in nodes if isinstance(n, ast.Name)}
     locals_of: dict[str, str] = {}
     within: dict[ast.stmt, list[str]] = {}  # import in a function → those that follow it
 
@@ -198,6 +205,11 @@ def _text(project: Project, copies: Copies, module: str, recipe: Recipe, context
         imports[name] = f"{here}.{name}"
     for span in recipe.back:
         edits.add(Edit(span, (f"{module_name(here)}.", span)))
+    helper = gin_bindings.HELPER
+    while helper in source.words:
+        helper = f"_{helper}"
+    for decorator, node in bound.items():
+        edits.replace(source.span(decorator), gin_bindings.said(decorator, node, helper))
     out = [_head(source), _docstring(copies, module, recipe)]
     future = recipe.postponed or any(
         isinstance(s, ast.ImportFrom) and s.module == "__future__" and any(a.name == "annotations" for a in s.names)
@@ -207,6 +219,10 @@ def _text(project: Project, copies: Copies, module: str, recipe: Recipe, context
         out.append("from __future__ import annotations\n\n")
     said = [spell(place, name, f"{here}.{name}").statement() for name in sorted(recipe.annotating)]
     out += [_statements(source, recipe.statements), _guarded(recipe, said), "\n"]
+    if bound:
+        names = {name: module_name(name) for name in gin_bindings.IMPORTED}
+        imports.update({local: name for name, local in names.items()})
+        out.append(f"\n{gin_bindings.text(helper, names)}")
     for statement in sorted(recipe.definitions.values(), key=lambda s: s.lineno):
         gap = "\n\n" if isinstance(statement, ast.ClassDef | ast.FunctionDef) else ""
         body = edits.render(_with_comments(source, statement))
