@@ -22,7 +22,7 @@ from typing import Any
 from ...catalog import layers
 from ...source import SourceFile
 from ...trees import subtree
-from ..modules import setup_helpers
+from ..modules import given_makers, setup_helpers
 from ..modules.made_later import NAMED
 from ..values.late_makes import needed_by
 from ..values.sites import Abs, Function, Make, Module, Passage, SelfModule, Site, Unmigratable
@@ -75,6 +75,8 @@ def finished(
     target = function.node
     if isinstance(target, ast.Lambda) or target.decorator_list:
         raise _refused(node, "makes submodules in its caller's scope, and is a lambda or decorated")
+    if target in given_makers.find(run.project).functions:
+        raise _refused(node, "makes submodules in its caller's scope, and is given to a module as a field, too")
     if run.in_setup and setup_helpers.makes_parameters(made):
         setup_helpers.parameters_made(run, made, function, node, env, before.steps)
         return

@@ -174,6 +174,11 @@ class ClassModel:
         """The definition and all below it, breadth first."""
         return self.info.nodes
 
+    @property
+    def is_nested(self) -> bool:
+        """Is it defined in a function or in another class?"""
+        return self.source.names.scope_of(self.node) is not None
+
     def mro(self) -> tuple[ClassModel, ...]:
         """Project classes in the order of method resolution (a depth-first approximation of C3)."""
         return self._order

@@ -18,7 +18,7 @@ from .dims import Dim
 from .drawn_names import DrawnNames
 from .environment import Env
 from .merging import Either, OptionalModule, members, without
-from .other_files import marked
+from .other_files import marked, of_functions_around
 from .presence import Step
 from .sites import (
     Abs,
@@ -179,11 +179,12 @@ class Evaluation:
         """As it stands, but for names of a file other than the class's own, which say where they are defined."""
         text: str = self.project.said(node)
         own: SourceFile = self.model.source
-        if env.source is own:
+        if env.source is own and not of_functions_around(env.source, node, self.model.node):
             return text
         tree = ast.parse(text, mode="eval").body
         known = env.get
-        return ast.unparse(marked(self.project, env.source, own, tree, lambda n: n == "self" or known(n) is not None))
+        where, here = (env.source, node), (own, self.model.node)
+        return ast.unparse(marked(self.project, where, here, tree, lambda n: n == "self" or known(n) is not None))
 
     def text_of_value(self, value: Value) -> str | None:
         """Text in terms of fields, for values that have one."""

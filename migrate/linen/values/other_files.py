@@ -1,7 +1,8 @@
 """Names of another file in the text of a size: `WIDTHS[self.size]`, where `WIDTHS` is a table of the base's file.
 
 Such text says where they are defined, behind a name that nothing has: `__of__.base.WIDTHS[self.size]`. The constructor that
-it ends up in says what its own file calls that.
+it ends up in says what its own file calls that. Names of the function around a class mean nothing outside of it, and
+nothing can say them there.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from collections.abc import Callable, Set
 from typing import TYPE_CHECKING
 
 from ...source import SourceFile
+from ...trees import subtree
 from .dims import Atom, Dim
 
 if TYPE_CHECKING:
@@ -23,10 +25,12 @@ LIBRARIES = ("jax", "numpy", "math", "functools", "operator", "typing", "collect
 SAID = re.compile(rf"\b{OF}((?:\.\w+)+)")
 
 
-def marked(
-    project: Project, source: SourceFile, own: SourceFile, tree: ast.expr, is_local: Callable[[str], bool]
-) -> ast.expr:
-    """An expression of `source`, of which the text is parsed anew, for a class of the file `own`."""
+#: Where text stands, or is to stand: a file, and the class or expression there.
+Place = tuple[SourceFile, ast.AST]
+
+
+def marked(project: Project, where: Place, own: Place, tree: ast.expr, is_local: Callable[[str], bool]) -> ast.expr:
+    """An expression that stands at `where`, of which the text is parsed anew, for a class at `own`."""
     bound = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)}
     bound |= {n.arg for n in ast.walk(tree) if isinstance(n, ast.arg)}
 
@@ -34,7 +38,7 @@ def marked(
         def visit_Name(self, node: ast.Name) -> ast.AST:
             if node.id in bound or is_local(node.id):
                 return node
-            dotted, mine = _dotted(project, source, node.id), _dotted(project, own, node.id)
+            dotted, mine = _dotted(project, where, node.id), _dotted(project, own, node.id)
             if dotted == mine:
                 return node
             return ast.parse(f"{OF}.{dotted}", mode="eval").body
@@ -43,24 +47,28 @@ def marked(
     return changed
 
 
-def marking(project: Project, source: SourceFile, own: SourceFile) -> Callable[[Atom], Dim | None]:
-    """What `Dim.substitute` makes of the sizes of a class of `source`, for one of the file `own`."""
+def marking(project: Project, where: Place, own: Place) -> Callable[[Atom], Dim | None]:
+    """What `Dim.substitute` makes of the sizes of a class at `where`, for one at `own`."""
 
     def change(atom: Atom) -> Dim | None:
         if atom.kind not in ("opaque", "cond") or atom.args[0].startswith("\0"):
             return None
         tree = ast.parse(str(atom.args[0]), mode="eval").body
-        said = ast.unparse(marked(project, source, own, tree, lambda name: name == "self" or name in atom.deps))
+        said = ast.unparse(marked(project, where, own, tree, lambda name: name == "self" or name in atom.deps))
         return Dim((((Atom(atom.kind, (said, *atom.args[1:]), atom.deps),), 1),)) if said != atom.args[0] else None
 
     return change
 
 
-def _dotted(project: Project, source: SourceFile, name: str) -> str:
-    """Where what a file calls `name` is defined: `builtins.max`, too. Of what methods import for themselves that says
-    nothing that another file has.
+def _dotted(project: Project, where: Place, name: str) -> str:
+    """Where what a place calls `name` is defined: `builtins.max`, too. Of what methods import for themselves, or a
+    function around a class has, that says nothing that another place has.
     """
+    source, node = where
     names = source.names
+    around = names.binding_scope(name, node)
+    if around is not None:
+        return f"__function__.{source.module.replace('.', '_')}_{getattr(around, 'lineno', 0)}.{name}"
     if names.imported_inside(name):
         return f"__method__.{name}"
     imported = names.module_imports.get(name) or names.star_names.get(name)
@@ -70,9 +78,24 @@ def _dotted(project: Project, source: SourceFile, name: str) -> str:
     return f"{source.module or '__main__'}.{name}" if known else f"builtins.{name}"
 
 
+def of_functions_around(source: SourceFile, node: ast.expr, own: ast.ClassDef) -> bool:
+    """Does an expression of another class say a name that the function around that class has, and this class does not?"""
+    names = source.names
+    for name in subtree(node):
+        if not isinstance(name, ast.Name) or name.id not in names.local_names:
+            continue
+        scope = names.binding_scope(name.id, name)
+        if scope is None or scope is names.binding_scope(name.id, own):
+            continue
+        inner = next(outer for outer in source.ancestors(name) if outer is scope or isinstance(outer, ast.ClassDef))
+        if inner is not scope:
+            return True
+    return False
+
+
 def is_builtin(project: Project, own: SourceFile, name: str) -> bool:
     """Does a file call by this name what Python itself calls so?"""
-    return hasattr(builtins, name) and _dotted(project, own, name) == f"builtins.{name}"
+    return hasattr(builtins, name) and _dotted(project, (own, own.tree), name) == f"builtins.{name}"
 
 
 def name_in(project: Project, own: SourceFile, dotted: str) -> str | None:
@@ -123,4 +146,15 @@ def _through(project: Project, own: SourceFile, name: str) -> str | None:
     return None
 
 
-__all__ = ["LIBRARIES", "OF", "SAID", "all_named", "is_builtin", "marked", "marking", "name_in"]
+__all__ = [
+    "LIBRARIES",
+    "OF",
+    "SAID",
+    "Place",
+    "all_named",
+    "is_builtin",
+    "marked",
+    "marking",
+    "name_in",
+    "of_functions_around",
+]

@@ -347,10 +347,11 @@ class Substitution:
                 return node
 
         tree = ast.parse(text, mode="eval").body
-        called, own = self.run.analyser.classes.get(self.site.target), self.run.model.source
+        called, own = self.run.analyser.classes.get(self.site.target), self.run.model
         if called is not None:
-            if called.source is not own:
-                tree = marked(self.run.project, called.source, own, tree, lambda name: name == "self")
+            if called.source is not own.source or called.is_nested:
+                where, here = (called.source, called.node), (own.source, own.node)
+                tree = marked(self.run.project, where, here, tree, lambda name: name == "self")
             if not self._is_named(tree):
                 return None
         changed = Fields().visit(tree)

@@ -212,8 +212,10 @@ def _bindings(base_run: Execution, text: ClassText) -> _Bindings:
     here = {id(s.anchor()[1]): s for s in text.run.sites if s.in_setup}
     pairs: list[tuple[Shape, Shape, ast.AST]] = []
     loops: list[tuple[_Carried, _Carried, ast.AST]] = []
-    source, own = base_run.model.source, text.source
-    change = marking(text.run.project, source, own) if source is not own else lambda atom: None
+    base, own = base_run.model, text.model
+    apart = base.source is not own.source or base.is_nested
+    places = (base.source, base.node), (own.source, own.node)
+    change = marking(text.run.project, *places) if apart else lambda atom: None
     for site in base_run.sites:
         other = here.get(id(site.anchor()[1]))
         if not site.in_setup or other is None or site.call is None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from ...linen.modules import given_makers
 from ...linen.modules.made_by_text import makes_modules
 from ...linen.values.called_functions import function_of
 from ...linen.values.sites import Function, Unmigratable
@@ -56,6 +57,13 @@ def refuse(text: ClassText) -> None:
                 if not (_is_asked(text, read) or is_handed(text, read, name)):
                     what = f"`{short(read)}` makes submodules where it is not followed"
                     raise Unmigratable("NNX135", what, read)
+    makers = given_makers.find(run.project)
+    for name, handed in makers.given.get(text.model.qualname, {}).items():
+        for maker in handed:
+            call = makers.unsaid(text.model.qualname, name, maker)
+            if call is not None:
+                what = f"`{short(maker[2])}`, which its field `{name}` is given, makes modules for whoever calls it"
+                raise Unmigratable("NNX135", what, call)
 
 
 def _is_asked(text: ClassText, read: ast.expr) -> bool:

@@ -169,8 +169,9 @@ def in_own_words(writer: ClassText, text: str) -> str:
     def called(match: re.Match[str]) -> str:
         found = here(writer, match[1][1:])
         if found is None:
-            name = re.sub(r"^\.(__method__\.|builtins\.)?", "", match[1])
-            reason = f"`{name}` of another file is needed in the constructor, whose file does not have it"
+            name = re.sub(r"^\.(__method__\.|builtins\.|__function__\.\w+\.)?", "", match[1])
+            where = "the function around another class" if "__function__" in match[1] else "another file"
+            reason = f"`{name}` of {where} is needed in the constructor, whose file does not have it"
             raise Unmigratable("NNX135", reason, writer.model.node)
         return found
 
