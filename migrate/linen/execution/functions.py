@@ -12,7 +12,7 @@ from ...source import SourceFile
 from ...trees import said
 from ..lifted.higher_order import DERIVATIVES, TRANSPARENT, refuse_making
 from ..lifted.lifting import LIFTED, OTHER_LIFTED, decorator_lift, lift_method, run_method
-from ..modules import compact_calls, layer_calls, maker_functions, own_methods, setup_helpers
+from ..modules import compact_calls, layer_calls, maker_functions, own_methods, registered, setup_helpers
 from ..modules.choices import FactoryChoice
 from ..modules.given_functions import ChosenFunction, PartialFunction
 from ..modules.layer_classes import layer_class
@@ -95,6 +95,9 @@ def global_value(run: Any, qualname: str, node: ast.expr, env: Any) -> Abs | Non
         return None
     if mutation.is_fixed(run.project, qualname):
         return _constant(run, value, source)
+    filled = registered.table(run, qualname)
+    if filled is not None:
+        return filled
     given = [_constant(run, other, source, ast.Name) for other in module_names.values(source, name)]
     makers = any(one is not None and not isinstance(one.value, Int | Const | Tup | Table) for one in given)
     if makers or module_names.is_maker(run, source.names.imports.get(name, "")):

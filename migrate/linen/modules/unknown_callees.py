@@ -20,7 +20,7 @@ from ..lists.loop_names import loops_binding
 from ..shapes.shape_keeping import names_activation
 from ..values.sites import Abs, Function, Static, Unmigratable
 from ..values.values import Unknown, Value
-from . import config_factories
+from . import changed_tables, config_factories
 
 #: Packages whose functions make functions, but no Linen modules.
 LIBRARIES = frozenset({
@@ -46,7 +46,7 @@ def refusal(run: Any, func: ast.expr, value: Value, node: ast.Call, env: Any) ->
         what = f"`{ast.unparse(maker)}` makes modules, and what an object holds is not followed"
     found = Unmigratable("NNX138", what, node)
     found.field = field
-    if not field and known is not None and run.project.definition(known) is None:
+    if not field and known is not None and run.project.definition(known) is None and not _of_files(run.project, known):
         found.foreign = (env.source, known)
     return found
 
@@ -54,7 +54,7 @@ def refusal(run: Any, func: ast.expr, value: Value, node: ast.Call, env: Any) ->
 def of_package(project: Any, known: str) -> str:
     """That a class or factory is, or derives from one, of a package that is not migrated; "" where it is none such."""
     if project.definition(known) is None:
-        return f"`{known}` is of a package that is not migrated with it"
+        return "" if _of_files(project, known) else f"`{known}` is of a package that is not migrated with it"
     base = unknown_base(project, known)
     return f"`{known}` derives from `{base}`, of a package that is not migrated with it" if base is not None else ""
 
@@ -124,6 +124,8 @@ def made_by_unknown(run: Any, value: Value, env: Any, func: ast.expr | None = No
     if maker is None:
         return _made_of_items(run, func, env) if func is not None and isinstance(value, Static) else None
     known = run.project.qualname(env.source, maker)
+    if isinstance(value, Static | Unknown) and changed_tables.gives_item(run, env.source, maker):
+        return ast.unparse(maker)
     if known is not None:
         package, _, name = known.partition(".")
         if package == "flax":

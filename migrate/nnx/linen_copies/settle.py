@@ -14,7 +14,7 @@ from ...linen.project.classes import Classes, ClassModel
 from ...linen.values.sites import Unmigratable
 from ...source import SourceFile
 from ...trees import subtree
-from . import lifted_outside
+from . import lifted_outside, registered
 from .behind import behind
 from .recipe import SUFFIX, Kitchen, Recipe, Uncopyable, unsuitable_file
 from .references import Reference, References, When
@@ -91,6 +91,9 @@ def settle(
         for model, other in list(local_classes.below_linen(classes, reasons)):
             said = f"{other}, which stays Linen, is used in the function that defines it, where no Linen copy can be kept"
             reasons[model.qualname] = Unmigratable("NNX177", said)
+        for name, table, user in list(registered.taken(classes, reasons, references)):
+            said = f"{user}, which stays Linen, may take it from `{table}`, into which it is put"
+            reasons[name] = Unmigratable("NNX177", said)
         demand = _Demand(classes, reasons, frozenset(edited), hopeless, references, holds)
         demand.collect()
         failed: dict[str, str] = {}

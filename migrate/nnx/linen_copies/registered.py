@@ -1,0 +1,95 @@
+"""Classes that decorators and statements put into tables from which a class that stays Linen takes them.
+
+    @register("dense")                       class Net(nn.Module):          # stays Linen
+    class Dense(nn.Module): ...                  ... REGISTRY[self.kind](8)(x)
+
+A copy of the class would have to be registered, too, and the table has one entry of that name: the class stays Linen with
+those that take it from there.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+
+from ...linen.outside.given_outside import GROWING
+from ...linen.project.classes import Classes
+from ...linen.values.mutation import root_name
+from ...source import SourceFile
+from .references import References
+
+_GROWING = frozenset({*GROWING, "setdefault", "add"})
+_DEPTH = 5  # functions that call functions
+
+
+def taken(classes: Classes, reasons: Mapping[str, object], references: References) -> Iterator[tuple[str, str, str]]:
+    """(a class, the table that it is put into, a class that stays Linen and may take it from there)."""
+    tables: dict[str, set[str]] = {}
+    for key, cls in _put(classes, references):
+        if cls not in reasons:
+            tables.setdefault(key, set()).add(cls)
+    for model in classes if tables else ():
+        if model.qualname not in reasons:
+            continue
+        found = [key for statement in model.node.body for key in _reached(references, model.source, statement, _DEPTH)]
+        for table in dict.fromkeys(found):
+            yield from ((cls, table, model.name) for cls in sorted(tables.get(table, ())))
+
+
+def _put(classes: Classes, references: References) -> Iterator[tuple[str, str]]:
+    """(a table of a file, a class that a decorator, or a call at the top of a file, may put there)."""
+    known: dict[ast.AST, list[str]] = {}
+    for model in classes:
+        for decorator in model.node.decorator_list:
+            for key in _filled(references, model.source, decorator, known):
+                yield key, model.qualname
+    for source in classes.project.files.values():
+        for statement in source.tree.body:
+            if isinstance(statement, ast.ClassDef | ast.FunctionDef | ast.Import | ast.ImportFrom):
+                continue
+            tables: list[str] = []
+            for node in ast.walk(statement):  # `for cls in (Dense, Deep): TABLE[cls.__name__] = cls`, too
+                tables += [key for place in _filled_by(node) for key in _keys(references, source, place)]
+                tables += _filled(references, source, node.func, known) if isinstance(node, ast.Call) else []
+            put = [r.key for r in references.within(source, statement)] if tables else []
+            yield from ((key, cls) for key in tables for cls in put if classes.get(cls) is not None)
+
+
+def _filled(references: References, source: SourceFile, func: ast.expr, known: dict[ast.AST, list[str]]) -> list[str]:
+    """The tables that a function which is called, perhaps by a call of it, stores something into."""
+    called = func.func if isinstance(func, ast.Call) else func
+    name = references.project.qualname(source, called) or ""
+    found = references.project.definition(name)
+    if found is None and isinstance(called, ast.Attribute):  # `@BLOCKS.register("dense")`: an object of a file
+        return _keys(references, source, called.value)
+    if found is None or not isinstance(found[1], ast.FunctionDef):
+        return []
+    home, function = found
+    if function not in known:
+        stored = {root_name(place) for node in ast.walk(function) for place in _filled_by(node)}
+        known[function] = [r.key for r in references.within(home, function) if r.root.id in stored and r.key]
+    return known[function]
+
+
+def _keys(references: References, source: SourceFile, table: ast.expr) -> list[str]:
+    return [r.key for r in references.within(source, table) if r.key]
+
+
+def _filled_by(node: ast.AST) -> Iterator[ast.expr]:
+    """`TABLE[kind]` of `TABLE[kind][name] = cls`, `TABLE` of `TABLE.append(cls)`."""
+    if isinstance(node, ast.Subscript) and not isinstance(node.ctx, ast.Load):
+        yield node.value
+    elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _GROWING:
+        yield node.func.value
+
+
+def _reached(references: References, source: SourceFile, root: ast.AST, depth: int) -> Iterator[str]:
+    """What code refers to, by itself and by the functions that it calls."""
+    for reference in references.within(source, root):
+        yield reference.key
+        found = references.project.definition(reference.key) if depth else None
+        if found is not None and isinstance(found[1], ast.FunctionDef):
+            yield from _reached(references, *found, depth - 1)
+
+
+__all__ = ["taken"]
