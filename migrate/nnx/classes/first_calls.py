@@ -130,6 +130,17 @@ def maps_at_once(run: Execution, site: Site) -> bool:
     return True
 
 
+def asks_more(run: Execution, site: Site) -> bool:
+    """Does a call of the class ask a module for another method of its own, or before it has called it?
+
+    What other methods of the class ask of it (`self.net.encode(x)`) they ask when it is there.
+    """
+    others = [(node, env.source) for node, method, env in site.calls if method != "__call__"]
+    apart = {method.node for method in run.model.methods().values()} - _reached(run)
+    called = not site.calls or len(others) < len(site.calls)
+    return not called or any(apart.isdisjoint(source.ancestors(node)) for node, source in others)
+
+
 def is_part(site: Site) -> bool:
     """Is it made for another module of the same item of a list, which is no Sequential: an RNN's cell?"""
     return site.within is not None and site.within.target != _SEQUENTIAL
@@ -181,7 +192,8 @@ def in_method(run: Execution, site: Site) -> tuple[ast.Call, SourceFile, str]:
     """
     if not site.calls and BY_NETWORKS not in site.renders:
         return site.renders["mapped"][0], site.source, ""
-    node, env = [*((node, env) for node, _, env in site.calls), *site.renders.get(BY_NETWORKS, ())][0]
+    calls = [(node, env) for node, method, env in site.calls if method == "__call__"]
+    node, env = [*calls, *site.renders.get(BY_NETWORKS, ())][0]
     own = {method.node for method in [*run.model.methods().values(), *(m for _, m in run.super_calls)]}
     while True:
         around = list(itertools.takewhile(lambda a: a not in own, env.source.ancestors(node)))
@@ -284,4 +296,13 @@ def _reached(run: Execution) -> set[ast.AST]:
     return found
 
 
-__all__ = ["caller", "in_method", "is_part", "is_read", "optional_asked", "why_not_by_default", "why_not_in_functions"]
+__all__ = [
+    "asks_more",
+    "caller",
+    "in_method",
+    "is_part",
+    "is_read",
+    "optional_asked",
+    "why_not_by_default",
+    "why_not_in_functions",
+]

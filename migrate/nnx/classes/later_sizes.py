@@ -239,7 +239,7 @@ def _unfit(text: ClassText, site: Site) -> str:
     if handed or any(text.run.holds_module(b.abs.value) for b in site.bound.values()):
         return "it is passed on, or is given modules"
     reached = called is not None and (called.calls or called.renders.keys() & {BY_NETWORKS, "mapped"})
-    if called is None or site.call is None or not reached or any(m != "__call__" for _, m, _ in called.calls):
+    if called is None or site.call is None or not reached or first_calls.asks_more(text.run, called):
         return "it is not only called"
     if site.renders.get("method", "__call__") != "__call__":
         return "it is not only called"
