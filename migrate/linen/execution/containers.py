@@ -307,7 +307,8 @@ class Containers(Evaluation):
             sizes |= isinstance(held, Tup) and all(type(i) in (Int, Unknown, Array) for i in held.items)
             parts = shapes.unpack_star(held, star, count - star - 1) if sizes else None
             if parts is None:
-                return unknown
+                before = self.unpack(value, star, None) if isinstance(held, Array) and self._whole_argument(held) else []
+                return [*before, *unknown[len(before) :]]
             return [Abs(item, False, value.flags) for item in (*parts[0], parts[1], *parts[2])]
         inner = value.value
         if isinstance(inner, bundles.Bundle):
