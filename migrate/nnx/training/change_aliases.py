@@ -86,6 +86,8 @@ def _holders(form: Rewrite, change: Change) -> set[Symbol]:
     base, found = _base(form, change.tree), set()
     for node in form.source(change.statement).by_kind.get(ast.Assign, ()):
         assert isinstance(node, ast.Assign)
+        if node not in form.flow.source_of:
+            continue  # a class of modules knows nothing of what a program names
         if isinstance(node.value, _DISPLAYS) and base in _held(form, node.value, own=True, whole=True):
             names = [name for target in node.targets for name in subtree(target) if isinstance(name, ast.Name)]
             if not any(isinstance(form.flow.value(name), Tracked) for name in names):
@@ -141,6 +143,8 @@ def _named_alike(form: Rewrite, symbols: set[Symbol]) -> set[Symbol]:
     pairs: list[tuple[set[Symbol], set[Symbol]]] = []
     for source in {form.source(name) for symbol in symbols for name in form.flow.occurrences(symbol)}:
         for node in (*source.by_kind.get(ast.Assign, ()), *source.by_kind.get(ast.For, ())):
+            if node not in form.flow.source_of:
+                continue
             value = node.value if isinstance(node, ast.Assign) else node.iter  # type: ignore[attr-defined]
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]  # type: ignore[attr-defined]
             if isinstance(value, ast.Name | ast.Subscript | ast.Attribute) or isinstance(node, ast.For):

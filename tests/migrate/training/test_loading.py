@@ -9,9 +9,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from nnx_migrate.migrate.context import Options
 from nnx_migrate.migrate.pipeline import migrate_project
 from nnx_migrate.migrate.source import SourceFile
 
+from . import printing_sides
 from .test_saving import helpers, loaded
 
 PROGRAMS = Path(__file__).with_name("loading")
@@ -182,3 +184,47 @@ def test_values_that_do_not_fit_are_refused() -> None:
         made["load_params"](model, {name: {"kernel": jnp.ones((3, 2)), "bias": jnp.ones(3)}})
     with pytest.raises(ValueError, match="3 arrays where the model has 2"):
         made["load_params"](model, {name: {**tree[name], "scale": jnp.ones(3)}})
+
+
+LAYERS_IN_A_LOOP = """import pickle
+
+import jax
+import jax.numpy as jnp
+from flax import linen as nn
+
+
+class Deep(nn.Module):
+    sizes: tuple = (4, 2)
+
+    @nn.compact
+    def __call__(self, x):
+        outs = []
+        for size in self.sizes:
+            x = nn.Dense(size, kernel_init=nn.initializers.constant(0.3))(x)
+            kept = {"last": x, "first": outs or x}
+            outs = [x, *outs]
+        return x + kept["last"]
+
+
+def load_params(sizes, params):
+    loaded = {name: dict(layer) for name, layer in params.items()}
+    for size in sizes:
+        loaded["Dense_0"]["bias"] = jnp.full(size, 0.5)
+    return loaded
+
+
+x = jnp.ones((3, 6))
+sizes = [4]
+net = Deep()
+params = net.init(jax.random.key(0), x)["params"]
+params = load_params(sizes, params)
+print(net.apply({"params": params}, x).sum())
+"""
+
+
+@pytest.mark.parametrize("jit", ["nnx", "functional"])
+def test_classes_with_loops_stand_in_the_file(jit: str) -> None:
+    done = migrate_project([SourceFile.parse(Path("m.py"), "m", LAYERS_IN_A_LOOP)], Options(jit=jit))  # type: ignore[arg-type]
+    said = [d.help or "" for d in done.files[0].diagnostics if d.code.startswith("NNX60")]
+    assert said and not any("this tool failed" in help_ for help_ in said)
+    printing_sides.check(f"loading_loops_{jit}", LAYERS_IN_A_LOOP, jit)
