@@ -54,6 +54,7 @@ from .flow_values import (
     Entries,
     Function,
     Gradients,
+    Half,
     Instance,
     Items,
     Method,
@@ -221,6 +222,7 @@ class Flow:
         elif isinstance(target, ast.Tuple | ast.List):
             if isinstance(value, Nothing):
                 return
+            value = flow_optimizers.HALVES if isinstance(value, Transformation) else value
             known = is_sequence(value, len(target.elts))
             starred = any(isinstance(e, ast.Starred) for e in target.elts)
             for index, element in enumerate(target.elts):
@@ -400,6 +402,8 @@ class Flow:
             return flow_classes.attribute(self, node, base.cls)
         if isinstance(base, Bound) and node.attr not in ("variables", "unbind"):
             return base
+        if isinstance(base, Transformation) and node.attr in ("init", "update"):
+            return Half(node.attr)
         if isinstance(base, Model):
             return Method(base.sites, node.attr)
         if isinstance(base, Record):
@@ -483,7 +487,10 @@ class Flow:
                 optimized = flow_optimizers.of(self, node, attribute)
                 if optimized is not None:
                     return optimized
-        return self._apply(source, node, self.value(node.func), node.args)
+        function = self.value(node.func)
+        if isinstance(function, Half):
+            return flow_optimizers.of_half(self, node, function)
+        return self._apply(source, node, function, node.args)
 
     def _state(self, node: ast.Call, cls: str) -> Value:
         sites: frozenset[ast.Call] = frozenset()

@@ -13,6 +13,7 @@ from .flow_values import (
     NOTHING,
     Deltas,
     Entries,
+    Half,
     Items,
     Nothing,
     OptState,
@@ -39,14 +40,17 @@ def makes_transformation(name: str | None) -> bool:
     return name is not None and name.startswith("optax.") and not any(part in name for part in _NO_TRANSFORMATION)
 
 
+# A transformation is a named tuple of its two functions.
+HALVES = Items((Half("init"), Half("update")))
+
+
 def of(flow: Flow, node: ast.Call, method: str) -> Value | None:
     """`tx.init(params)` and `tx.update(grads, opt_state)` of a transformation of optax, or of a state's own."""
     if method == "update" and (state := updated_state(flow, node)) is not None:
         own = OptState(state.sites, state.whole)
         return Items((_deltas(own), own))
-    given = flow.value(node.args[-1 if method == "init" else 1]) if len(node.args) > (method == "update") else ANY
-    fits = is_tree if method == "init" else is_state
-    if not (isinstance(given, Nothing) or fits(given)):
+    given = _given(flow, node, method)
+    if not (isinstance(given, Nothing) or _fits(given, method)):
         return None
     assert isinstance(node.func, ast.Attribute)
     if node.func not in flow.makers:
@@ -54,6 +58,26 @@ def of(flow: Flow, node: ast.Call, method: str) -> Value | None:
     known = isinstance(flow.value(node.func.value), Transformation) or flow.makers[node.func].startswith("optax.")
     if not known or isinstance(given, Nothing):
         return NOTHING if known else None
+    return _result(given, method)
+
+
+def of_half(flow: Flow, node: ast.Call, half: Half) -> Value:
+    """`opt_init(params)` and `opt_update(grads, opt_state, params)`"""
+    given = _given(flow, node, half.method)
+    if isinstance(given, Nothing):
+        return given
+    return _result(given, half.method) if _fits(given, half.method) else ANY
+
+
+def _given(flow: Flow, node: ast.Call, method: str) -> Value:
+    return flow.value(node.args[-1 if method == "init" else 1]) if len(node.args) > (method == "update") else ANY
+
+
+def _fits(given: Value, method: str) -> bool:
+    return is_tree(given) if method == "init" else is_state(given)
+
+
+def _result(given: Value, method: str) -> Value:
     return _state(given) if method == "init" else Items((_deltas(given), given))
 
 

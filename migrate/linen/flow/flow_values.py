@@ -102,6 +102,13 @@ class Transformation(Value):
 
 
 @frozen
+class Half(Value):
+    """`tx.init` or `tx.update` under a name: `opt_init, opt_update = optax.adam(1e-3)`."""
+
+    method: str
+
+
+@frozen
 class Method(Tracked):
     """`model.apply`, `model.init`, `state.apply_fn`, ..."""
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from ...linen.flow.flow_values import Deltas, OptState, State, Symbol, Value, is_params
 from ...trees import subtree
-from . import loaded
+from . import loaded, optimizer_halves
 from .rewrite import Unsupported
 
 if TYPE_CHECKING:
@@ -45,6 +45,8 @@ class ByHand:
     creation: ast.Call  # tx.init(params)
     name: ast.Name  # what is assigned
     updates: dict[ast.Call, Update]
+    tx: optimizer_halves.Whole
+    said: str  # what the transformation is called
 
     def stores(self, name: ast.Name) -> bool:
         """Is a name that which gets updated params?"""
@@ -74,17 +76,20 @@ def find(form: _Native) -> ByHand | None:
     assert isinstance(whole, OptState)
     if whole.whole and (form.plan.collections - {"params"} or form.plan.sown or form.by_name):
         raise Unsupported(made[0], "an optimizer of all collections")
-    updates = {}
+    updates, calls = {}, []
+    assert isinstance(made[0], ast.Call)
+    tx = optimizer_halves.of(form, made[0].func, made[0])
     for node, value in form.flow.uses.items:
         first = value.items[0] if isinstance(node, ast.Call) and value.items else None
         if isinstance(first, Deltas) and form.component.holds(first):
             assert isinstance(node, ast.Call)
-            update = _update(form, made[0], node)
+            update = _update(form, tx, node)
             updates[update.call] = update
-    return ByHand(made[0], target, updates)
+            calls.append(node)
+    return ByHand(made[0], target, updates, tx, optimizer_halves.name(form, tx, made[0], calls))
 
 
-def _update(form: _Native, creation: ast.Call, call: ast.Call) -> Update:
+def _update(form: _Native, tx: optimizer_halves.Whole, call: ast.Call) -> Update:
     statement = form.parent(call)
     target = statement.targets[0] if isinstance(statement, ast.Assign) and len(statement.targets) == 1 else None
     names = target.elts if isinstance(target, ast.Tuple) else []
@@ -97,7 +102,8 @@ def _update(form: _Native, creation: ast.Call, call: ast.Call) -> Update:
         raise Unsupported(call, "an optimizer that is given other things than gradients, state and params")
     if len(given) == 3 and not is_params(form.flow.value(given[2])):
         raise Unsupported(call, "an optimizer that is given other params")
-    _same_transformation(form, creation, call)
+    if optimizer_halves.of(form, call.func, call) != tx:
+        raise Unsupported(call, "one of several optimizers")
     assert isinstance(statement, ast.Assign) and isinstance(deltas, ast.Name) and isinstance(new, ast.Name)
     grads, old = given[:2]
     assert isinstance(grads, ast.Name) and isinstance(old, ast.Name)
@@ -113,19 +119,6 @@ def _update(form: _Native, creation: ast.Call, call: ast.Call) -> Update:
     elif not (isinstance(parent, ast.Tuple) and isinstance(form.parent(parent), ast.Return)):
         raise Unsupported(apply, "params that are updated within an expression")
     return Update(statement, grads, old, new, apply, params, place)
-
-
-def _same_transformation(form: _Native, creation: ast.Call, call: ast.Call) -> None:
-    """Is it the transformation that made the state, under a name that is bound once?"""
-    symbols = []
-    for function in (creation.func, call.func):
-        assert isinstance(function, ast.Attribute)
-        if not isinstance(function.value, ast.Name):
-            raise Unsupported(call, "an optimizer that has no name")
-        symbols.append(form.flow.symbol(form.source(function), function.value))
-    stores = [node for node in form.flow.occurrences(symbols[0]) if isinstance(node.ctx, ast.Store)]
-    if symbols[0] != symbols[1] or len(stores) != 1:
-        raise Unsupported(call, "one of several optimizers")
 
 
 def _application(form: _Native, statement: ast.Assign, deltas: ast.Name) -> ast.Call:
@@ -175,6 +168,12 @@ def aliases(form: _Native, hand: ByHand) -> dict[Symbol, Symbol]:
     return found
 
 
+def names_given(form: _Native) -> list[tuple[Symbol, str]]:
+    """The name of a transformation that had none."""
+    hand = form.by_hand
+    return [(hand.tx.symbol, hand.said)] if hand is not None and hand.tx.pair is not None else []
+
+
 def name_all(form: _Native, hand: ByHand) -> None:
     """Names for the optimizer where the program has its state, and for results of updates."""
     known = aliases(form, hand)
@@ -215,8 +214,8 @@ def _create(form: _Native, hand: ByHand) -> None:
     block = form.block(form.init_statement)
     if statement not in block or block.index(statement) <= block.index(form.init_statement):
         raise Unsupported(hand.creation, "an optimizer's state made elsewhere than its params")
-    assert isinstance(hand.creation.func, ast.Attribute)
-    context, tx = form.context(hand.creation), form.text(hand.creation.func.value)
+    optimizer_halves.write(form, hand.tx, hand.said)
+    context, tx = form.context(hand.creation), hand.said
     if form.by_name:
         tx = f"{context.parity('by_linen_names')}({form.home_name}, {tx})"
     symbol = form.flow.symbol(form.source(hand.name), hand.name)

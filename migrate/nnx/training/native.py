@@ -116,7 +116,7 @@ class _Native(Rewrite):
 
     def names_given(self) -> list[Symbol]:
         """The names that this writer puts into scopes."""
-        given = [*self.new_names.items(), *self.optimizers.items()]
+        given = [*self.new_names.items(), *self.optimizers.items(), *by_hand.names_given(self)]
         return [(module, scope, name) for (module, scope, _), name in given] + self.jitted.names_given()
 
     def report(self) -> None:

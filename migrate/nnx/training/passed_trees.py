@@ -23,6 +23,7 @@ from ...linen.flow.flow_values import (
     Deltas,
     Entries,
     Function,
+    Half,
     Items,
     Method,
     Model,
@@ -194,6 +195,8 @@ class PassedTrees(Rewrite):
             known = flow_control.branches(self.flow, call) is not None
             return known and (isinstance(parent, ast.keyword) or node in call.args[2 + (name == COND) :])
         made = self.flow.value(call)
+        if isinstance(function, Half) and isinstance(made, OptState | Items | Deltas):
+            return True
         if isinstance(made, Record) and flow_records.made_by(self.flow, call):
             held = made.field(flow_records.field_given(made, call, node))
             return held is not None and self._kept(value, held)
