@@ -30,7 +30,7 @@ def of(flow: Flow, transform: str, node: ast.Call) -> Value:
             return ANY
         inner = (*function.inner, function.argnum) if function.transform else ()
         transform = "derivative"
-    if not keywords.keys() <= {"has_aux", "argnums"}:
+    if not keywords.keys() <= {"has_aux", "argnums", "allow_int", "holomorphic"}:
         return ANY
     said = keywords.get("argnums", node.args[1] if len(node.args) > 1 else ast.Constant(0))
     listed = [n.value if isinstance(n, ast.Constant) else None for n in getattr(said, "elts", [said])]

@@ -17,7 +17,10 @@ if TYPE_CHECKING:
     from .native import _Native
 
 # What calls a function that it is given, and keeps it no longer.
-_CALLING = ("jax.lax.", "jax.tree", "jax.numpy.", "jax.eval_shape", "jax.make_jaxpr", "jax.debug.")
+_CALLING = (
+    *("jax.lax.", "jax.tree", "jax.numpy.", "jax.eval_shape", "jax.make_jaxpr", "jax.debug."),
+    *("jax.jvp", "jax.vjp", "jax.linearize"),  # what they give back has the numbers of that call
+)
 _CONTAINERS = (ast.Tuple, ast.List, ast.Dict, ast.Set, ast.Starred, ast.IfExp, ast.BoolOp, ast.keyword, ast.NamedExpr)
 _ITERATORS = {"enumerate", "zip", "map", "iter", "tqdm", "tqdm.tqdm", "tqdm.auto.tqdm"}
 _CONSUMERS = {"list", "tuple", "set", "dict", "sum", "max", "min", "sorted", "all", "any"}

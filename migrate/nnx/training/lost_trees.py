@@ -41,16 +41,18 @@ def check(form: Rewrite, *, split: bool = False) -> Lost:
     """Unsupported where such trees go where more than their leaves may count. `split`: params are trees as well."""
     lost = Lost(form, split)
     for node in (*lost.loads(), *lost.nested()):
-        check_use(form, node, ("apply_gradients", "update", "replace") if split else ("apply_gradients",))
+        check_use(form, node, split=split)
     for value in lost.returned():
-        raise Unsupported(value, "gradients that a function returns, and that are not followed")
+        what = "a tree that a function returns, and that is" if split else "gradients that a function returns, and that are"
+        raise Unsupported(value, f"{what} not followed")
     return lost
 
 
-def check_use(form: Rewrite, node: ast.AST, takes: tuple[str, ...] = ("apply_gradients",)) -> None:
+def check_use(form: Rewrite, node: ast.AST, *, split: bool = False) -> None:
     """Unsupported where gradients, or another such tree, go where more than their leaves may count."""
     if isinstance(node, ast.Subscript):  # a State has the items of lists under other names
-        raise Unsupported(node, "a part of the gradients")
+        raise Unsupported(node, "a part of a tree" if split else "a part of the gradients")
+    takes = ("apply_gradients", "update", "replace") if split else ("apply_gradients",)
     holder = form.parent(node)
     while isinstance(holder, ast.keyword | ast.Tuple | ast.List):  # `jax.lax.pmean((loss, grads), 'batch')`
         holder = form.parent(holder)
@@ -62,7 +64,7 @@ def check_use(form: Rewrite, node: ast.AST, takes: tuple[str, ...] = ("apply_gra
             return
         if isinstance(holder.func, ast.Attribute) and holder.func.attr in takes:
             return
-    raise Unsupported(node, "gradients that are taken apart")
+    raise Unsupported(node, "a tree that is taken apart" if split else "gradients that are taken apart")
 
 
 class Lost:

@@ -17,7 +17,7 @@ from ...plan import ClassPlan
 from ...source import SourceFile
 from ...trees import subtree
 from ..text.text_parts import first_on_its_line
-from . import drawn_inputs, formatted
+from . import drawn_inputs, formatted, origins
 from .components import Component
 
 
@@ -366,8 +366,8 @@ class Rewrite:
                 out.append(argument)
         return out
 
-    def _one_tuple(self, node: ast.expr) -> ast.Tuple | None:
-        """The tuple that is all that a name is ever given."""
+    def _one_tuple(self, node: ast.expr) -> ast.Tuple | ast.List | None:
+        """The tuple that is all that a name is ever given, or the list which nobody changes."""
         if not isinstance(node, ast.Name) or node.id in self.source(node).names.imports:
             return None
         source = self.source(node)
@@ -375,8 +375,18 @@ class Rewrite:
         binders = [b for b in source.names.binders(node.id) if source.names.bound_by(b) is scope]
         statement = source.parents.get(binders[0]) if len(binders) == 1 else None
         value = statement.value if isinstance(statement, ast.Assign) and binders[0] in statement.targets else None
-        plain = isinstance(value, ast.Tuple) and not any(isinstance(element, ast.Starred) for element in value.elts)
-        return value if plain and isinstance(value, ast.Tuple) else None
+        if not isinstance(value, ast.Tuple | ast.List) or any(isinstance(element, ast.Starred) for element in value.elts):
+            return None
+        return value if isinstance(value, ast.Tuple) or self._is_only_taken_apart(node) else None
+
+    def _is_only_taken_apart(self, node: ast.Name) -> bool:
+        """Is what a name holds nowhere handed on as a whole, nor given other items?"""
+        for name in self.flow.occurrences(self.flow.symbol(self.source(node), node)):
+            parent = self.parent(name)
+            read = isinstance(parent, ast.Subscript) and parent.value is name and isinstance(parent.ctx, ast.Load)
+            if isinstance(name.ctx, ast.Load) and not (read or isinstance(parent, ast.Starred)):
+                return False
+        return True
 
     def rngs(self, node: ast.expr, streams: tuple[str, ...] = (), plan: ClassPlan | None = None) -> str:
         """`nnx.Rngs(key)` from the first argument of `init`."""
@@ -408,7 +418,9 @@ class Rewrite:
 class _Inputs(ast.NodeTransformer):
     """Puts a call's inputs for the parameter names; the shape of an array of ones or zeros is read off its text."""
 
-    def __init__(self, given: dict[str, ast.expr], flow: Flow, one_tuple: Callable[[ast.expr], ast.Tuple | None]) -> None:
+    def __init__(
+        self, given: dict[str, ast.expr], flow: Flow, one_tuple: Callable[[ast.expr], ast.Tuple | ast.List | None]
+    ) -> None:
         self.given = given
         self.flow = flow
         self.one_tuple = one_tuple  # of a name
@@ -484,7 +496,8 @@ def obstacle(form: Rewrite) -> str:
         line = f"line {getattr(found.node, 'lineno', 1)}"
         source = form.flow.source_of.get(found.node)
         elsewhere = source is not None and any(form.source(site) is not source for site in form.component.sites)
-        return f"{found} ({source.path.name}, {line})" if source is not None and elsewhere else f"{found} ({line})"
+        place = f"{source.path.name}, {line}" if source is not None and elsewhere else line
+        return f"{found} ({place}){origins.to(form, found.node, str(found))}"
     except Exception as error:
         return defect(error)
     return ""
