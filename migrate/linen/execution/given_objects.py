@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ...source import SourceFile
-from ...trees import subtree
+from ...trees import of_kind, subtree
 from ..values.arguments import parameters_of
 from ..values.called_functions import called_function
 from ..values.mutation import changed_names, root_name, scope_of
@@ -112,11 +112,14 @@ def _is_of_numpy(run: Any, names: set[str] | frozenset[str], statement: ast.stmt
     """Does the function assign what NumPy gives to one of the names, or to another for the same, or take it as such?"""
     names = aliases.with_others(run.active, names)
     scope = next((a for a in env.source.ancestors(statement) if isinstance(a, ast.FunctionDef)), None)
-    for node in subtree(scope) if scope is not None else ():
-        if isinstance(node, ast.arg) and node.arg in names and node.annotation is not None:
-            if run.project.qualname(env.source, node.annotation) == "numpy.ndarray":
+    if scope is None:
+        return False
+    for argument in of_kind(scope, ast.arg):
+        if argument.arg in names and argument.annotation is not None:
+            if run.project.qualname(env.source, argument.annotation) == "numpy.ndarray":
                 return True
-        if isinstance(node, ast.Assign) and any(not names.isdisjoint(aliases.stored(t)) for t in node.targets):
+    for node in of_kind(scope, ast.Assign):
+        if any(not names.isdisjoint(aliases.stored(t)) for t in node.targets):
             called = [run.project.qualname(env.source, n) or "" for n in _functions(node.value)]
             if any(name.startswith("numpy.") and name not in _NUMBERS for name in called):
                 return True

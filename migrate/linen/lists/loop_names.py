@@ -64,8 +64,10 @@ def means_the_same(source: SourceFile, name: str, before: ast.AST, behind: ast.A
 def changes_in(source: SourceFile, name: str, within: ast.AST) -> bool:
     """Has a name several values in the function around an expression, one after the other?"""
     function = source.function_of(within)
-    nodes = [n for n in subtree(function) if isinstance(n, ast.Name) and n.id == name] if function is not None else []
-    return sum(not isinstance(n.ctx, ast.Load) for n in nodes) > 1
+    if function is None:
+        return False
+    stored = [n for n in source.saying(name) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)]
+    return len(stored) > 1 and sum(function in source.ancestors(n) for n in stored) > 1
 
 
 def hidden_by(run: Any, loop: ast.For | ast.comprehension, env: Any) -> frozenset[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from ...source import SourceFile
-from ...trees import subtree
+from ...trees import of_kind, subtree
 from ..values.sites import Site
 
 _CONVERSIONS = ("tuple", "list", "len")
@@ -49,8 +49,8 @@ def _changes(source: SourceFile, name: ast.Name) -> list[ast.stmt]:
         return []
     bound = [source.parents.get(b) for b in names.binders(name.id) if names.bound_by(b) is scope]
     found: list[ast.stmt] = [s for s in bound if isinstance(s, ast.Assign | ast.AugAssign | ast.AnnAssign | ast.For)]
-    for node in subtree(scope):
-        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) and isinstance(node.value.func, ast.Attribute):
+    for node in of_kind(scope, ast.Expr) if isinstance(scope, ast.FunctionDef) else ():  # no other has statements
+        if isinstance(node.value, ast.Call) and isinstance(node.value.func, ast.Attribute):
             grown = node.value.func
             if grown.attr in _GROWS and isinstance(grown.value, ast.Name) and grown.value.id == name.id:
                 found.append(node)

@@ -7,6 +7,7 @@ its default and for what the project's calls pass.
 from __future__ import annotations
 
 import ast
+import functools
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
@@ -248,12 +249,12 @@ class _Reader:
         """What a local name of a function may be given: by assignments, by its default, by calls of the function."""
         name = use.id
         binders: list[ast.Assign | ast.AnnAssign | ast.NamedExpr] = []
-        for node in subtree(scope):
-            if isinstance(node, ast.Assign) and _given_to(node, name) is not None:
-                binders.append(node)
-            elif isinstance(node, ast.AnnAssign | ast.NamedExpr) and getattr(node.target, "id", "") == name:
-                if node.value is not None:
+        for node in _binding(scope):
+            if isinstance(node, ast.Assign):
+                if _given_to(node, name) is not None:
                     binders.append(node)
+            elif getattr(node.target, "id", "") == name and node.value is not None:
+                binders.append(node)
         seen, from_outside = reaching(source, use, scope, binders)
         values = [_given_to(b, name) if isinstance(b, ast.Assign) else b.value for b in seen]
         found: list[tuple[ast.expr, SourceFile]] = [(value, source) for value in values if value is not None]
@@ -270,6 +271,12 @@ class _Reader:
             pairs = [*zip(parameters, given), *[(k.arg, k.value) for k in call.keywords]]
             found += [(value, where) for arg, value in pairs if arg == name]
         return found
+
+
+@functools.lru_cache(maxsize=4096)
+def _binding(scope: ast.FunctionDef) -> tuple[ast.Assign | ast.AnnAssign | ast.NamedExpr, ...]:
+    """What may give a name of a function something; asked of for every name that stands in it."""
+    return tuple(node for node in subtree(scope) if isinstance(node, ast.Assign | ast.AnnAssign | ast.NamedExpr))
 
 
 def _partials(project: Project) -> Iterator[str]:
