@@ -23,7 +23,7 @@ from ..modules.applied import Applied
 from ..modules.module_calls import INITIAL_CARRY
 from ..modules.normalize_calls import Normalized
 from ..modules.variable_reads import VariableRead
-from ..project.classes import ClassModel, Field, Method
+from ..project.classes import ClassModel, Field, Method, is_abstract
 from ..values import drawn_names, jumps, mutation
 from ..values.dims import Dim
 from ..values.environment import Env, Returned
@@ -399,7 +399,7 @@ class Execution(LoopExecution):
                 return given_back
             returned = Returned()
             given = [bound.value for bound in env.names.values()]
-            done = self.run_block(node.body, env, returned)
+            done = is_abstract(self.project, env.source, node) or self.run_block(node.body, env, returned)
             self._check_cut_short(node, mark)
             ways = alternatives.filled_in(alternatives.returning(returned.values), given)
             if done and not ways:

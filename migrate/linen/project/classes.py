@@ -17,6 +17,7 @@ from .layer_fields import SELDOM, said_somewhere, stub, takes_fields_only
 
 #: What methods are decorated with that says how Linen runs them, and nothing else.
 PLAIN_DECORATORS = frozenset({"flax.linen.compact", "flax.linen.nowrap"})
+_ABSTRACT = frozenset({"abc.abstractmethod", "abc.abstractproperty"})
 
 
 @dataclasses.dataclass(frozen=True)
@@ -399,3 +400,15 @@ def _class_attributes(info: ClassInfo) -> dict[str, ast.expr]:
             if _is_classvar(stmt.annotation):
                 found[stmt.target.id] = stmt.value
     return found
+
+
+def is_decorated_abstract(project: Project, source: SourceFile, function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    """Is it an abstract method, whatever its body does?"""
+    return any(project.qualname(source, d) in _ABSTRACT for d in function.decorator_list)
+
+
+def is_abstract(project: Project, source: SourceFile, function: ast.FunctionDef) -> bool:
+    """Is it an abstract method without a body, in whose place another one is called: documentation, `pass` or `...`?"""
+    if not function.decorator_list or not is_decorated_abstract(project, source, function):
+        return False
+    return all(isinstance(s, ast.Pass) or (isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant)) for s in function.body)

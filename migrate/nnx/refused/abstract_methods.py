@@ -5,14 +5,11 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from ...linen.project.classes import ClassModel
+from ...linen.project.classes import ClassModel, is_decorated_abstract
 from ...linen.values.sites import Unmigratable
 
 if TYPE_CHECKING:
     from ..classes.class_text import ClassText
-
-_ABSTRACT = frozenset({"abc.abstractmethod", "abc.abstractproperty"})
-
 
 def refuse(text: ClassText) -> None:
     """Refuse a class that derives from one with abstract methods, is no base itself, and leaves some of them out."""
@@ -41,8 +38,7 @@ def _named(model: ClassModel, *, abstract: bool) -> set[str]:
     found = set()
     for statement in model.node.body:
         if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef):
-            decorators = {model.project.qualname(model.source, d) for d in statement.decorator_list}
-            if bool(decorators & _ABSTRACT) == abstract:
+            if is_decorated_abstract(model.project, model.source, statement) == abstract:
                 found.add(statement.name)
         elif not abstract and isinstance(statement, ast.Assign | ast.AnnAssign) and statement.value is not None:
             targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
