@@ -52,15 +52,14 @@ def _entries(project: Project, qualname: str) -> Mapping[str, str] | None:
         return None
     entries: dict[str, str] = {}
     stored = False
-    for source in project.files.values():
-        for node in source.saying(name) if name in source.words else ():
-            if node is binders[0] or project.qualname(source, node) != qualname or _is_read(source, node):
-                continue
-            added = _put(project, source, node)
-            if added is None or not entries.keys().isdisjoint(added):
-                return None  # of two under one key it has the later
-            entries |= added
-            stored = True
+    for source, node in _said(project, name, qualname):
+        if node is binders[0] or _is_read(source, node):
+            continue
+        added = _put(project, source, node)
+        if added is None or not entries.keys().isdisjoint(added):
+            return None  # of two under one key it has the later
+        entries |= added
+        stored = True
     return entries if stored else None
 
 
@@ -142,7 +141,9 @@ def _registered(
         return None
     found: dict[str, str] = {}
     qualname = project.canonical(f"{home.module}.{function.name}" if home.module else function.name)
-    for source, node in _uses(project, function.name, qualname):
+    for source, node in _said(project, function.name, qualname):
+        if not isinstance(node.ctx, ast.Load):
+            continue
         made = _of_use(project, source, node, nested=key[0] == "given" or isinstance(_returned(function), ast.FunctionDef))
         if made is None or made[1] not in project.linen_classes:
             return None
@@ -160,11 +161,13 @@ def _returned(function: ast.FunctionDef) -> ast.stmt | None:
     return next((s for s in function.body if isinstance(s, ast.FunctionDef)), None)
 
 
-def _uses(project: Project, name: str, qualname: str) -> Iterator[tuple[SourceFile, ast.expr]]:
+def _said(project: Project, name: str, qualname: str) -> Iterator[tuple[SourceFile, ast.Name | ast.Attribute]]:
+    """Where files say what has this dotted name, whatever they call it."""
     for source in project.files.values():
-        for node in source.saying(name) if name in source.words else ():
-            if isinstance(node.ctx, ast.Load) and project.qualname(source, node) == qualname:
-                yield source, node
+        if name not in source.words:
+            continue
+        called = [local for local, dotted in source.names.imports.items() if dotted.rpartition(".")[2] == name]
+        yield from ((source, n) for n in source.saying(name, *called) if project.qualname(source, n) == qualname)
 
 
 def _of_use(project: Project, source: SourceFile, node: ast.expr, *, nested: bool) -> tuple[object, str] | None:

@@ -411,4 +411,6 @@ def is_abstract(project: Project, source: SourceFile, function: ast.FunctionDef)
     """Is it an abstract method without a body, in whose place another one is called: documentation, `pass` or `...`?"""
     if not function.decorator_list or not is_decorated_abstract(project, source, function):
         return False
-    return all(isinstance(s, ast.Pass) or (isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant)) for s in function.body)
+    said = [s.value for s in function.body if isinstance(s, ast.Expr)]
+    only = all(isinstance(s, ast.Pass | ast.Expr) for s in function.body)
+    return only and all(isinstance(value, ast.Constant) for value in said)

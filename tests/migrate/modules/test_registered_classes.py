@@ -216,6 +216,14 @@ class Net(nn.Module):
 """
 
 
+@pytest.mark.parametrize("more", ['T["DEEP"] = Plain', "T.clear()", 'named("other")(object)'])
+def test_what_a_file_does_under_another_name_counts(more: str) -> None:
+    blocks = f"{BLOCKS}\n\n{more}\n".replace("import register\n", "import register, TABLE as T, register as named\n")
+    plans = {c.qualname: c for c in migrated({"registry": BY_NAME, "blocks": blocks, "user": USER}).classes}
+    assert plans["user.Net"].code == "NNX138", plans["user.Net"].reason
+    assert plans["blocks.Plain"].code == "NNX177"
+
+
 def test_classes_of_another_file_are_said_as_this_one_calls_them() -> None:
     texts = {"registry": BY_NAME, "blocks": BLOCKS, "user": USER}
     before, native = project_sides(texts, migrated(texts))
