@@ -103,9 +103,14 @@ def made(run: Any, factory: Factory, node: ast.Call, env: Any) -> Abs | None:
     return Abs(DetachedCell(node, arrays, width, given["features"], given.get("param_dtype"), statement))
 
 
-def is_detached(source: SourceFile, node: ast.Call, target: str) -> bool:
-    """Is a construction such a cell, apart from whatever module is running (`parent=None`)?"""
-    apart = any(k.arg == "parent" and isinstance(k.value, ast.Constant) and k.value.value is None for k in node.keywords)
+def is_detached(source: SourceFile, node: ast.Call, target: str, counted: bool = True) -> bool:
+    """Is a construction such a cell, apart from whatever module is running (`parent=None`)?
+
+    `counted=False`: no module is.
+    """
+    apart = not counted or any(
+        k.arg == "parent" and isinstance(k.value, ast.Constant) and k.value.value is None for k in node.keywords
+    )
     return apart and target in _CELLS and (_asks(source, node) is not None or _holder(source, node) is not None)
 
 

@@ -46,23 +46,25 @@ def makes_modules(
     *,
     of_class: bool = False,
     owner: str = "",
+    counted: bool = True,
 ) -> bool:
     """Does a function construct layers or modules for whoever calls it, by itself or by others that it calls?
 
     `of_class`: it is a class method of a module class, whose `cls(...)` makes one; whole models are made by those of mixins.
-    `owner`: the class, which is no module, of which it is a class method or static method.
+    `owner`: the class, which is no module, of which it is a class method or static method. `counted=False`: no call of a
+    module comes to it, so that Linen gives no number to what it asks for zeros.
     """
     seen.add(function)
     for node in subtree(function):
         if not isinstance(node, ast.Call):
             continue
         name = project.qualname(source, node.func) or ""
-        if detached_cells.is_detached(source, node, name):
+        if detached_cells.is_detached(source, node, name, counted):
             continue  # zeros, whoever asks for them
         own = of_class and isinstance(node.func, ast.Name) and node.func.id == "cls"
         if own or layers.lookup(name) is not None or name in project.linen_classes:
             return not _is_whole_model(source, function, node)
-        if _others_make(project, source, node.func, seen, owner) or _is_maker(project, source, node.func):
+        if _others_make(project, source, node.func, seen, owner, counted) or _is_maker(project, source, node.func):
             return True
     return False
 
@@ -94,16 +96,20 @@ def _is_maker(project: Project, source: SourceFile, func: ast.expr, depth: int =
     return held is not None and isinstance(value, ast.expr) and _is_maker(project, held[0], value, depth - 1)
 
 
-def _others_make(project: Project, source: SourceFile, func: ast.expr, seen: set[ast.AST], owner: str) -> bool:
+def _others_make(
+    project: Project, source: SourceFile, func: ast.expr, seen: set[ast.AST], owner: str, counted: bool
+) -> bool:
     """Does a function or class method that is called make modules?"""
     inner = function_of(project, source, func)
     if inner is not None:
-        return inner[1] not in seen and makes_modules(project, *inner, seen)
+        return inner[1] not in seen and makes_modules(project, *inner, seen, counted=counted)
     name = project.qualname(source, func) or ""
     if owner and isinstance(func, ast.Attribute) and isinstance(func.value, ast.Name) and func.value.id == "cls":
         name = f"{owner}.{func.attr}"
     found = method_of(project, name)
-    return found is not None and found[1] not in seen and makes_modules(project, *found[:2], seen, owner=found[2])
+    if found is None or found[1] in seen:
+        return False
+    return makes_modules(project, *found[:2], seen, owner=found[2], counted=counted)
 
 
 def _is_whole_model(source: SourceFile, function: ast.FunctionDef | ast.Lambda, node: ast.Call) -> bool:

@@ -15,7 +15,7 @@ from ...linen.modules import applied_models
 from ...linen.modules.made_by_text import makes_modules, method_of
 from ...linen.modules.self_calls import SELF_CALLS
 from ...linen.outside import model_makers
-from ...linen.project.classes import PLAIN_DECORATORS, Field
+from ...linen.project.classes import PLAIN_DECORATORS, Field, Method
 from ...linen.project.layer_fields import WHOLE
 from ...linen.project.plain_dataclasses import gives_fields
 from ...linen.values.called_functions import function_of
@@ -130,7 +130,8 @@ def nothing_left(text: ClassText) -> None:
                 owner = of_plain[2] if of_plain is not None else ""
                 if called_by_name.is_handed(text, read, name):
                     continue
-                if makes_modules(project, *found, set(), of_class=own is not None, owner=owner):
+                counted = _is_called_within(text, method)
+                if makes_modules(project, *found, set(), of_class=own is not None, owner=owner, counted=counted):
                     raise Unmigratable("NNX135", f"`{short(read)}` makes submodules where it is not followed", read)
 
 
@@ -141,6 +142,14 @@ def _refuse_named_and_changed(text: ClassText) -> None:
             if named.target.id in changed_anywhere(method.node):
                 what = f"`{short(named)}` names within an expression what changes in place"
                 raise Unmigratable("NNX134", what, named)
+
+
+def _is_called_within(text: ClassText, method: Method) -> bool:
+    """May a call of a module come to a method? Not where no method of its family says it."""
+    family = {*text.model.mro(), *text.analyser.classes.derived(text.model)}
+    methods = [m for model in family for m in model.own_methods.values() if m.node is not method.node]
+    said = any(isinstance(n, ast.Attribute) and n.attr == method.name for m in methods for n in m.nodes)
+    return said or method.name in ("__call__", "setup")
 
 
 def _is_of_project(text: ClassText, name: str) -> bool:
