@@ -54,6 +54,11 @@ def is_handed_on(run: Execution, method: Method, name: str) -> bool:
     return False
 
 
+def of_arrays(attribute: str) -> bool:
+    """Has an array an attribute of this name?"""
+    return attribute in _OF_ARRAYS or attribute in _NO_PARTS
+
+
 def has_number(method: Method, name: str, index: int) -> bool:
     """Is an item of an argument a size, for all that is done with it: `h, w = size`, then `x.reshape(b, h, w, c)`?"""
     names: set[str] = set()
@@ -92,7 +97,7 @@ def is_taken_apart(method: Method, name: str) -> bool:
         if isinstance(node, ast.Attribute | ast.Subscript) and isinstance(node.value, ast.Name) and node.value.id == name:
             index = node.slice if isinstance(node, ast.Subscript) else None
             word = isinstance(index, ast.Constant) and isinstance(index.value, str)
-            if word or (isinstance(node, ast.Attribute) and node.attr not in _OF_ARRAYS | _NO_PARTS):
+            if word or (isinstance(node, ast.Attribute) and not of_arrays(node.attr)):
                 return True
     return False
 
@@ -186,4 +191,4 @@ def _at(names: list[str], place: int | str | None) -> str:
     return place if isinstance(place, str) else names[place] if place is not None and place < len(names) else ""
 
 
-__all__ = ["has_number", "is_array", "is_handed_on", "is_taken_apart"]
+__all__ = ["has_number", "is_array", "is_handed_on", "is_taken_apart", "of_arrays"]

@@ -13,7 +13,7 @@ from ...linen.values.sites import Unmigratable
 from ...plan import Outcome, Plan
 from .. import linen_copies
 from ..factories.field_kinds import Misfit, OtherSizes
-from . import asking, rank_checks, templates
+from . import argument_parts, asking, rank_checks, templates
 from .class_text import ClassText
 from .given_trees import TreeGiven
 
@@ -155,6 +155,7 @@ def _text(
     try:
         rank_checks.refuse_empty(text)
         text.prepare()
+        argument_parts.refuse_both(text)
     except Unmigratable as error:
         error.wanted_ranks = error.wanted_ranks or run.wanted_ranks()
         raise

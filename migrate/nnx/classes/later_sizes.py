@@ -42,6 +42,7 @@ from ..generated import bridging, example_flags, foreign, late_fields
 from ..setup import carried
 from ..text.text_parts import InitLines, joined, resolved
 from . import (
+    argument_parts,
     array_arguments,
     asking,
     call_defaults,
@@ -523,6 +524,8 @@ def _example(text: ClassText, name: str, value: Value) -> str:
         method = text.model.method("__call__")
         if method is not None and any(array_arguments.has_number(method, name, i) for i in range(len(value.items))):
             raise Unmigratable("NNX110", f"a size is not known, and `{name}` holds numbers", text.model.node)
+        if method is not None and argument_parts.are_read(method, name):
+            raise Unmigratable("NNX110", f"a size is not known, and `{name}` holds more than arrays", text.model.node)
         items = [_example(text, f"{name}[{i}]", item) for i, item in enumerate(value.items)]
         return f"[{', '.join(items)}]" if value.kind == "list" else f"({', '.join(items)}{',' * (len(items) == 1)})"
     if isinstance(value, Array):
