@@ -17,7 +17,7 @@ from ...plan import ClassPlan
 from ...source import SourceFile
 from ...trees import subtree
 from ..text.text_parts import first_on_its_line
-from . import drawn_inputs, formatted, origins
+from . import computed_inputs, drawn_inputs, formatted, origins
 from .components import Component
 
 
@@ -50,6 +50,7 @@ class Rewrite:
         self.edits: list[tuple[FileContext, Span, tuple[Part, ...]]] = []
         self.removed: dict[ast.Tuple, list[ast.AST]] = {}  # elements that go out of tuples: see `removals`
         self.dropped: set[ast.AST] = set()  # nodes in text that goes away
+        self.computed: dict[ast.expr, str] = {}  # inputs that a model computes, and their names
 
     def run(self) -> None:
         """Understand every use and plan its edit, or raise Unsupported."""
@@ -341,18 +342,35 @@ class Rewrite:
             if not names <= given.keys():
                 raise Unsupported(call, f"{argument.name} comes from {argument.origin}, which this call does not give")
             inside = [n for name in names for n in subtree(given[name]) if isinstance(n, ast.expr)]
+            said: ast.AST | None
             try:
                 said = _Inputs(given, self.flow, self._one_tuple).visit(tree)
             except IndexError:
                 raise Unsupported(call, f"{argument.name} is of an input that this call does not give") from None
             tracked = {ast.dump(n) for n in inside if isinstance(self.flow.value(n), Tracked)}
             if tracked and any(ast.dump(n) in tracked for n in ast.walk(said)):
+                said = self._of_computed(call, given, names, argument.origin, plan)
+            if said is None:
                 raise Unsupported(call, f"{argument.name} comes from what a model gives")
             out.append(f"{argument.name}={ast.unparse(said)}")
             trees.append(said)
-        if not drawn_inputs.as_often(self, [*args, *[k.value for k in keywords]], trees, again=again):
+        inputs = [node for node in [*args, *[k.value for k in keywords]] if node not in self.computed]
+        if not drawn_inputs.as_often(self, inputs, trees, again=again):
             raise Unsupported(call, "an input of init that is taken from something")
         return out
+
+    def _of_computed(
+        self, call: ast.Call, given: dict[str, ast.expr], names: set[str], origin: str, plan: ClassPlan
+    ) -> ast.AST | None:
+        """The size of an input that a model computes, by a name for that; None where it cannot have one."""
+        stem = plan.qualname.rpartition(".")[2].lower()
+        for name in sorted(names):
+            if any(isinstance(self.flow.value(n), Tracked) for n in subtree(given[name])):
+                computed = computed_inputs.name(self, call, given[name], stem) if len(names) == 1 else None
+                if computed is None:
+                    return None
+                given[name] = computed
+        return _Inputs(given, self.flow, self._one_tuple).visit(ast.parse(origin, mode="eval"))  # type: ignore[no-any-return]
 
     def _spread(self, args: list[ast.expr]) -> list[ast.expr]:
         """`*inputs` as `inputs[0], inputs[1]`, where the one thing that the name holds is a tuple of as many."""
