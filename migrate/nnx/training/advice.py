@@ -7,6 +7,7 @@ _ADVICE = {
     "several models of one kind": "construct the model with the same arguments wherever it is made, and give what differs "
     "(train, deterministic) to its call",
     "init is called in several places": "call init in one function, which all others call for a state",
+    "init is not called here: it is a part": "",
     "init is not called here": "construct the model where its variables are made or loaded, and nnx.update it with them",
     "classes chosen at run time": "construct each class where the code says which it is",
     "a TrainState made in another function than its variables": "call init in the function that makes the TrainState",

@@ -180,7 +180,7 @@ class _Functional(PassedTrees):
         known = {*self.functions, *self.wrapped}
         self.init_calls = inits = [c for c in calls if c in known or (self._is_init(c) and c not in within)]
         if not inits:
-            raise Unsupported(site, "init is not called here")
+            raise init_reach.nowhere(self)
         for call in inits:
             init_reach.check_wanted(self, call)
         self.kinds = functional_kinds.find(self, inits)

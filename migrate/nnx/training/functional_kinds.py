@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from ...linen.flow.flow_values import Model, Symbol, Tracked, Value
 from ...plan import ClassPlan
 from ...trees import subtree
-from . import one_model
+from . import init_reach, one_model
 from .components import Component
 from .rewrite import Unsupported
 
@@ -113,7 +113,7 @@ def of(form: _Functional, node: ast.AST, value: Value) -> Kind:
 def _kind(form: _Functional, component: Component, inits: list[ast.Call]) -> Kind:
     ((plan,), *_) = component.plans
     if not inits:
-        raise Unsupported(component.sites[0], "init is not called here")
+        raise init_reach.nowhere(form, component)
     trained = _trained(form, component, inits)
     if trained is not None:
         homes = _homes(form, inits, plan)

@@ -8,12 +8,16 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from ...linen.flow.flow_values import Function, Method, Model
 from ...trees import subtree
 from .awaited_errors import for_errors
+from .components import Component
 from .rewrite import Rewrite, Unsupported
 
 if TYPE_CHECKING:
     from .functional import _Functional
+
+_LONGEST = 48
 
 
 def check_wanted(form: Rewrite, call: ast.Call) -> None:
@@ -21,6 +25,21 @@ def check_wanted(form: Rewrite, call: ast.Call) -> None:
     why = for_errors(form.flow.project, form.source(call), call)
     if why:
         raise Unsupported(call, why)
+
+
+def nowhere(form: Rewrite, component: Component | None = None) -> Unsupported:
+    """What is said of models of which no call of init is seen: where they go, if they go anywhere."""
+    models = component or form.component
+    for node, value in form.tracked():
+        holder = form.over_keyword(form.parent(node)) if isinstance(value, Model) and models.holds(value) else None
+        if not isinstance(holder, ast.Call) or holder.func is node or isinstance(form.flow.value(holder.func), Function):
+            continue
+        said = form.text(holder.func)
+        if holder in form.flow.site_classes:
+            return Unsupported(node, f"init is not called here: it is a part of {said}")
+        if not isinstance(form.flow.value(holder.func), Method) and len(said) < _LONGEST and "\n" not in said:
+            return Unsupported(node, f"init is not called here: the model goes to `{said}`, which is not followed")
+    return Unsupported(models.sites[0], "init is not called here")
 
 
 def check(form: _Functional, home: ast.AST, node: ast.AST, scope: ast.AST | None) -> None:
@@ -39,4 +58,4 @@ def check(form: _Functional, home: ast.AST, node: ast.AST, scope: ast.AST | None
         inner = outer
 
 
-__all__ = ["check", "check_wanted"]
+__all__ = ["check", "check_wanted", "nowhere"]

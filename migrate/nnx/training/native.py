@@ -240,7 +240,7 @@ class _Native(Rewrite):
         self.twins = trees.twins(self, inits)
         inits = [node for node in inits if node not in self.twins]
         if not inits:
-            raise Unsupported(self.site, "init is not called here")
+            raise init_reach.nowhere(self)
         if len(inits) > 1:
             raise Unsupported(inits[1], "init is called in several places")
         init_reach.check_wanted(self, inits[0])

@@ -26,6 +26,8 @@ _UNFOLLOWED = (
     "batch_stats from elsewhere",
     "gradients that are taken apart",
     "a tree that is taken apart",
+    "a state that is used as something else than a tree",
+    "a state that is kept or handed to something unknown",
 )
 _LONGEST = 48
 

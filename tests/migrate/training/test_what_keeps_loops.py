@@ -46,6 +46,41 @@ def test_where_init_is_called(program: str, reason: str, line: int) -> None:
     assert any(re.search(rf"{reason} \(line {line}\) \(to change that: ", text) for text in said), said
 
 
+PART = """
+class Whole(nn.Module):
+    encoder: nn.Module
+    inner: nn.Module
+
+    @nn.compact
+    def __call__(self, x):
+        return self.inner(self.encoder(x))
+
+
+def create(encoder, x):
+    inner = Net()
+    whole = Whole(encoder=encoder, inner=inner)
+    return whole, whole.init(jax.random.key(0), x)
+"""
+HANDED = """
+import tools
+
+agent = tools.Agent.create(Net(), x)
+"""
+
+
+@pytest.mark.parametrize(
+    "program, reason",
+    [
+        (PART, "it is a part of Whole"),
+        (HANDED, "the model goes to `tools.Agent.create`, which is not followed"),
+    ],
+)
+def test_where_a_model_goes_that_is_not_initialized(program: str, reason: str) -> None:
+    result = migrate_project([SourceFile.parse(Path("program.py"), "program", HEAD + program)])
+    said = [d.help or "" for d in result.files[0].diagnostics if d.code in ("NNX602", "NNX603")]
+    assert any(f"init is not called here: {reason}" in text for text in said), said
+
+
 SHARED = """
 import optax
 from flax.training import train_state
