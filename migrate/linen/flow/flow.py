@@ -130,11 +130,12 @@ class Flow:
         """Evaluate all statements until nothing changes any more.
 
         Between two turns over everything only the statements run again that have read what changed. A turn over everything
-        that changes nothing is the end. What still grows after some turns (`x = (x, y)` in a loop) may be anything.
+        that changes nothing is the end. What has grown in many turns (`x = (x, y)` in a loop) may be anything.
         """
         files = self.project.files
         every = [(files[m], node, statement_of(files[m], node)) for m, nodes in statements.items() for node in nodes]
-        whole, turn = True, 0
+        whole = True
+        changes: Counter[Symbol | ast.AST] = Counter()
         again: set[ast.AST] = set()
         while True:
             env, returns = dict(self.env), dict(self.returns)
@@ -157,12 +158,11 @@ class Flow:
                     break
                 whole = True
                 continue
-            turn += 1
-            if turn > 8:
-                for symbol in symbols:
-                    self.env[symbol] = ANY
-                for function in functions:
-                    self.returns[function] = ANY
+            changes.update([*symbols, *functions])
+            for symbol in (symbol for symbol in symbols if changes[symbol] > 8):
+                self.env[symbol] = ANY
+            for function in (function for function in functions if changes[function] > 8):
+                self.returns[function] = ANY
             whole, again = False, set(self._late)
         self._memo = {}
         self.env.forget_readers()

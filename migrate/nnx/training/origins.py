@@ -118,6 +118,8 @@ class _Search:
             return self._name(node)
         if self._known(node, path):
             return None
+        if isinstance(node, ast.Attribute) and (found := self._attribute(node)) is not None:
+            return found
         if isinstance(node, ast.Attribute | ast.Subscript):
             return (self.first(node.value, ()) if self.flow.value(node.value) == ANY else None) or node
         if isinstance(node, ast.Call):
@@ -150,6 +152,19 @@ class _Search:
             found = self.first(argument, ()) if argument is not None else None
             if found is not None:
                 return found
+        return None
+
+    def _attribute(self, node: ast.Attribute) -> ast.AST | None:
+        """What `self.state` is given."""
+        source = self.flow.source_of[node]
+        symbol = self.flow.held_by(source, node)
+        for other in source.by_kind.get(ast.Attribute, ()) if symbol is not None else ():
+            assert isinstance(other, ast.Attribute)
+            if other.attr == node.attr and isinstance(other.ctx, ast.Store) and self.flow.held_by(source, other) == symbol:
+                given = _given(source.parents, other)
+                found = self.first(*given) if given is not None else None
+                if found is not None:
+                    return found
         return None
 
     def _call(self, node: ast.Call, path: tuple[int, ...]) -> ast.AST | None:
