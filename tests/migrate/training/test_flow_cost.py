@@ -13,6 +13,9 @@ from nnx_migrate.migrate.linen.project.index import Project
 from nnx_migrate.migrate.plan import ClassPlan, Outcome, Plan
 from nnx_migrate.migrate.source import SourceFile
 
+from . import printing_sides
+from .small_net import NET
+
 MODEL = textwrap.dedent("""
     from flax import linen as nn
     from flax.training import train_state
@@ -102,3 +105,49 @@ def test_a_class_that_something_else_may_be_given_is_not_known() -> None:
     flow, source = _flow(text)
     make = next(n for n in source.nodes if isinstance(n, ast.FunctionDef) and n.name == "make")
     assert not isinstance(flow.env.get(("program", make, "made")), ClassValue)
+
+
+DEEP = """
+def step_0(state, x):
+    loss, grads = jax.value_and_grad(lambda p: ((state.apply_fn({"params": p}, x) - 1) ** 2).mean())(state.params)
+    return state.apply_gradients(grads=grads), loss
+
+
+"""
+ONE = """def step_{0}(state, x):
+    state, loss = step_{1}(state, x)
+    return state, loss
+
+
+"""
+
+
+@pytest.mark.parametrize("jit", ["nnx", "functional"])
+def test_a_state_is_followed_through_many_functions(jit: str) -> None:
+    deep = DEEP + "".join(ONE.format(i, i - 1) for i in range(1, 20))
+    text = f"""{NET}{deep}
+params = net.init(jax.random.key(0), x)["params"]
+state = TrainState.create(apply_fn=net.apply, params=params, tx=optax.sgd(0.1))
+step = jax.jit(step_19)
+for _ in range(3):
+    state, loss = step(state, x)
+    print(loss)
+"""
+    assert printing_sides.check(f"deep_{jit}", text, jit)[0] == [{"nnx": "NNX601", "functional": "NNX602"}[jit]]
+
+
+def test_what_grows_without_an_end_may_be_anything() -> None:
+    text = """
+        def f(y):
+            return (y, g((y, y)))
+        def g(y):
+            kept = f(y)
+            return (kept, y)
+        x = Net()
+        for i in range(3):
+            x = (x, x)
+            z = (f(x), g(x))
+            x = (z, x)
+        """
+    flow, _ = _flow(text)
+    assert ("program", None, "x") in flow.env
