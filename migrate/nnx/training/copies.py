@@ -124,6 +124,13 @@ def asks_for_none(node: ast.AST, parent: ast.AST) -> bool:
     return isinstance(parent.ops[0], ast.Is | ast.IsNot) and isinstance(other, ast.Constant) and other.value is None
 
 
+def asks_for_truth(node: ast.AST, parent: ast.AST) -> bool:
+    """`if state:`, `state.tx if state else tx`, `not state`: of a state as true as of None as false."""
+    if isinstance(parent, ast.UnaryOp):
+        return isinstance(parent.op, ast.Not)
+    return isinstance(parent, ast.If | ast.IfExp | ast.While) and parent.test is node
+
+
 def _is_always_there(form: _Native, name: ast.Name) -> bool:
     """Has an object an attribute from its constructor on? `state = None` in the class is of another name than the model."""
     symbol = form.flow.symbol(form.source(name), name)

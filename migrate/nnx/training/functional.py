@@ -571,6 +571,8 @@ class _Functional(PassedTrees):
             return
         if linen_trees.shown(self, node) or functional_loaded.shown(self, node) or copies.asks_for_none(node, parent):
             return
+        if isinstance(value, State) and copies.asks_for_truth(node, parent):
+            return
         if self.read_only.intersection(self.receivers(node)) and linen_trees.hand_over(self, node):
             return
         if not self.goes_on(node) and not (linen_trees.hand_over(self, node) or functional_loaded.saved(self, node)):

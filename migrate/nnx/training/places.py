@@ -84,3 +84,9 @@ def _branches(form: Rewrite, node: ast.AST) -> Iterator[tuple[ast.If, str]]:
                 if child in getattr(parent, field):
                     yield parent, field
         child = parent
+
+
+def called_first(value: ast.AST | None, call: ast.Call) -> bool:
+    """`return update(state, grads), loss`: is nothing else called before it?"""
+    before = value.elts[: value.elts.index(call)] if isinstance(value, ast.Tuple) and call in value.elts else None
+    return before is not None and not any(isinstance(node, ast.Call) for element in before for node in subtree(element))

@@ -13,6 +13,7 @@ from ...source import SourceFile
 from ...trees import subtree
 from . import by_hand, gradients, loaded, saving, scans
 from .loops import is_last, same_state
+from .places import called_first
 from .rewrite import JIT, Unsupported
 
 if TYPE_CHECKING:
@@ -386,6 +387,10 @@ class Step:
                 ):
                     gone.append(element)
                     continue
+                if isinstance(element, ast.Call) and self.updates and called_first(value, element):
+                    form.insert_before(statement, element)  # a step of its own: see `_caller`
+                    gone.append(element)
+                    continue
                 if self.updates or form.flow.name(getattr(element, "func", element)) is None:
                     raise Unsupported(element, "a state within an expression")
                 continue
@@ -457,6 +462,11 @@ class Step:
             return
         place = statement.targets[0] if isinstance(statement, ast.Assign) and len(statement.targets) == 1 else None
         value = getattr(statement, "value", None)
+        around = form.functions.get(form.function(call)) if isinstance(statement, ast.Return) else None  # type: ignore[arg-type]
+        if around is not None and around.updates and self.updates and index is None and called_first(value, call):
+            if len([a for a in [*call.args, *[k.value for k in call.keywords]] if self._mine(a)]) != 1:
+                raise Unsupported(call, "a step over several states")
+            return
         paired = isinstance(place, ast.Tuple) and isinstance(value, ast.Tuple) and call in value.elts
         if paired and not self.updates and index is None and len(place.elts) == len(value.elts):  # type: ignore[union-attr]
             place = place.elts[value.elts.index(call)]  # type: ignore[union-attr]
