@@ -576,7 +576,7 @@ class _Functional(PassedTrees):
         if self.read_only.intersection(self.receivers(node)) and linen_trees.hand_over(self, node):
             return
         if not self.goes_on(node) and not (linen_trees.hand_over(self, node) or functional_loaded.saved(self, node)):
-            raise Unsupported(node, "a state that is used as something else than a tree")
+            raise Unsupported(node, f"a state that is used as something else than a tree{self.by_whom(node)}")
 
     def _attribute(self, parent: ast.Attribute, value: Value) -> None:
         if isinstance(value, State):

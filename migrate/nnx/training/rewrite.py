@@ -191,6 +191,12 @@ class Rewrite:
     def function(self, node: ast.AST) -> ast.AST | None:
         return self.flow.function_of(self.source(node), node)
 
+    def by_whom(self, node: ast.AST) -> str:
+        """The function that is given a value, as the end of a reason: " by `history.append`"."""
+        call = self.over_keyword(self.parent(node))
+        said = self.text(call.func) if isinstance(call, ast.Call) and call.func is not node else ""
+        return f" by `{said}`" if said and len(said) < 48 and "\n" not in said else ""
+
     def leads_on(self, node: ast.AST) -> bool:
         """Is the parent an attribute, item or call of the value, and itself a value of the component?"""
         parent = self.parent(node)
