@@ -8,7 +8,7 @@ rule's edit within `A` still takes effect, whatever the order in which they were
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 
 from .frozen import frozen
 
@@ -73,7 +73,7 @@ class EditSet:
     def __bool__(self) -> bool:
         return bool(self._edits)
 
-    def __iter__(self) -> Iterable[Edit]:  # type: ignore[override]
+    def __iter__(self) -> Iterator[Edit]:
         for group in self._edits.values():
             yield from group
 

@@ -146,7 +146,7 @@ class _Functional(PassedTrees):
         self.returned: set[tuple[ast.AST, tuple[int, ...]]] = set()  # results of functions that are structures now
         self.jitted: functional_jitted.Jitted | None = None
         self.given_to_fields: dict[str, set[str | None]] | None = None  # see `functional_fields`
-        self.renamed: dict[tuple[ast.AST | None, str], str] = {}  # parameters that are handed `apply`, and what they are now
+        self.renamed: dict[Symbol, str] = {}  # parameters that are handed `apply`, and what they are now
 
     def run(self) -> None:
         self.one_class_each()
@@ -237,7 +237,9 @@ class _Functional(PassedTrees):
         wanted = [*(["graphdef"] if alone else []), *(f"{stem}_graphdef" for stem in stems)]
         others = {name for other in self.kinds if other is not kind for name in other.graphdefs.values()}
         others |= {name for module, _, name in self.made_names.structures if module == source.module}
-        name = next((name for name in wanted if name not in taken and name not in others), "")
+        free = (name for name in wanted if name not in taken and name not in others)
+        scope = self.function(call)
+        name = next((name for name in free if self.made_names.reserve(self, (source.module, scope, name))), "")
         if not name:
             raise Unsupported(call, f"the name {wanted[-1]} is taken")
         self.names_given.append((source.module, None, name))

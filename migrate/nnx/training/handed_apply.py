@@ -39,9 +39,9 @@ def hand_on(form: _Functional, node: ast.AST) -> bool:
 
 def name_of(form: _Functional, name: ast.Name) -> str:
     """What a parameter that is handed `apply` is called now; it is renamed where that is asked for the first time."""
-    module, scope, said = form.flow.symbol(form.source(name), name)
-    if (scope, said) in form.renamed:
-        return form.renamed[scope, said]
+    symbol = module, scope, said = form.flow.symbol(form.source(name), name)
+    if symbol in form.renamed:
+        return form.renamed[symbol]
     source = form.source(name)
     found = said
     if isinstance(scope, ast.FunctionDef):
@@ -49,7 +49,8 @@ def name_of(form: _Functional, name: ast.Name) -> str:
         argument = next((a for a in [*own.posonlyargs, *own.args, *own.kwonlyargs] if a.arg == said), None)
         keywords = _keywords(form, scope, said)
         if argument is not None:
-            found = _NAME if keywords is not None and _may_rename(form, scope, said) else said
+            renames = keywords is not None and _may_rename(form, scope, said)
+            found = _NAME if renames and form.made_names.reserve(form, (module, scope, _NAME), symbol) else said
             kind = f": {form.context(argument).name('flax.nnx.GraphDef')}" if argument.annotation is not None else ""
             form.replace(argument, f"{found}{kind}")
             for keyword in keywords or () if found != said else ():
@@ -57,7 +58,7 @@ def name_of(form: _Functional, name: ast.Name) -> str:
                 form.replace_span(keyword, Span(start, start + len(said)), found)
     elif not isinstance(scope, ast.FunctionDef | ast.Lambda) or source.module != module:
         return ""
-    form.renamed[scope, said] = found
+    form.renamed[symbol] = found
     return found
 
 

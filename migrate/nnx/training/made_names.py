@@ -1,7 +1,7 @@
 """Names for variables that a program gave none, by function: no two models of a function have the same.
 
-    g_graphdef, params, batch_stats = nnx.split(generator(...), nnx.Param, nnx.BatchStat)
-    d_graphdef, *d_variables = nnx.split(discriminator(...), nnx.Param, nnx.BatchStat)
+g_graphdef, params, batch_stats = nnx.split(generator(...), nnx.Param, nnx.BatchStat)
+d_graphdef, *d_variables = nnx.split(discriminator(...), nnx.Param, nnx.BatchStat)
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from ...linen.flow.flow_values import Symbol
+from .places import nested
 
 if TYPE_CHECKING:
     from .functional import _Functional
@@ -25,6 +26,29 @@ class MadeNames:
         self._kept: dict[Scope, set[str]] = {}  # names that are read further down
         self._passing: dict[Scope, set[str]] = {}  # and those that the next statement alone reads
         self.structures: set[Symbol] = set()  # those of models' structures, which a whole file sees
+        self._of: dict[Symbol, tuple[_Functional, Symbol | None]] = {}  # the same, with whose they are and what they were
+
+    def reserve(self, form: _Functional, place: Symbol, origin: Symbol | None = None) -> bool:
+        """Takes a name for a structure, where the program has `origin`; False where it means another one there."""
+        for known in [symbol for symbol in self._of if symbol[0] == place[0] and symbol[2] == place[2]]:
+            if self._clash(form, known, place, origin):
+                return False
+        self._of[place] = form, origin
+        return True
+
+    def _clash(self, form: _Functional, known: Symbol, place: Symbol, origin: Symbol | None) -> bool:
+        owner, other = self._of[known]
+        source = form.flow.project.files[place[0]]
+        if not nested(source, known[1], place[1]) or (owner is form and other == origin):
+            return False
+        if owner is not form or known[1] is place[1]:
+            return True
+        deeper = place[1] is not None and (known[1] is None or known[1] in source.ancestors(place[1]))
+        inner, outer = (place[1], other) if deeper else (known[1], origin)
+        if outer is None:
+            return len(form.kinds) > 1
+        names = form.flow.occurrences(outer)
+        return any(parent is inner for name in names for parent in source.ancestors(name))
 
     def keep(self, form: _Functional, node: ast.AST, names: Collection[str]) -> bool:
         """Takes names for what is made at a place; False where one of them is taken."""

@@ -35,9 +35,10 @@ def commit(forms: Sequence[Rewrite], code: str) -> bool:
             return False
     replaced = list(wanted.values())
     for index, (context, span, _) in enumerate(replaced):
-        for other, span2, _ in replaced[:index]:
-            if context is other and span.overlaps(span2) and not (span.contains(span2) or span2.contains(span)):
-                return False
+        if any(_cross(span, span2) for other, span2, _ in replaced[:index] if context is other):
+            return False
+        if any(_cross(span, done.span) for done in context.edits):  # of models that have been written
+            return False
     try:
         for context, span, parts in insertions:
             context.insert(span.start, *parts, code=code)
@@ -48,6 +49,11 @@ def commit(forms: Sequence[Rewrite], code: str) -> bool:
     except Conflict:
         return False
     return True
+
+
+def _cross(one: Span, other: Span) -> bool:
+    """Have two pieces of text a part in common, and each one of its own?"""
+    return one.overlaps(other) and not (one.contains(other) or other.contains(one))
 
 
 def _comments(replaced: Sequence[_Edit]) -> Iterator[tuple[FileContext, int, str]]:

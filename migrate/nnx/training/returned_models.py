@@ -64,20 +64,22 @@ def returns(form: _Functional, node: ast.expr) -> bool:
 
 def name_of(form: _Functional, symbol: Symbol) -> str:
     """What a name is called now; where it is assigned it is renamed, if that can be done."""
-    module, scope, said = symbol
-    if (scope, said) in form.renamed:
-        return form.renamed[scope, said]
+    module, scope, said = symbol[0], symbol[1], bare(symbol)
+    if symbol in form.renamed:
+        return form.renamed[symbol]
     source = form.flow.project.files[module]
     taken = {n.id for n in source.by_kind.get(ast.Name, ()) if isinstance(n, ast.Name)}
     taken |= {n.arg for n in source.by_kind.get(ast.arg, ()) if isinstance(n, ast.arg)}
-    taken |= {name for (_, name) in form.renamed} | set(form.renamed.values())
+    taken |= set(map(bare, form.renamed)) | set(form.renamed.values())
     alone = not any(other != symbol and not form.is_parameter(other) for other in form.structures)
     wanted = [*(["graphdef"] if alone else []), f"{said}_graphdef"]
     uses = [n for n in form.flow.source_of if isinstance(n, ast.Name) and n.id == said]
     outside = any(form.source(n) is not source and form.flow.symbol(form.source(n), n) == symbol for n in uses)
     outside = outside or (scope is None and len(list(form.readers(module))) > 1)
-    name = said if outside else next((name for name in wanted if name not in taken), said)
-    form.renamed[scope, said] = name
+    free = (name for name in wanted if name not in taken)
+    reserved = (name for name in free if form.made_names.reserve(form, (module, scope, name), symbol))
+    name = said if outside else next(reserved, said)
+    form.renamed[symbol] = name
     for node in uses if name != said else ():
         if not isinstance(node.ctx, ast.Load) and form.flow.symbol(source, node) == symbol:
             form.replace(node, name)
