@@ -80,7 +80,7 @@ def name_of(form: _Functional, symbol: Symbol) -> str:
     reserved = (name for name in free if form.made_names.reserve(form, (module, scope, name), symbol))
     name = said if outside else next(reserved, said)
     form.renamed[symbol] = name
-    for node in uses if name != said else ():
+    for node in (use for use in uses if form.source(use) is source) if name != said else ():
         if not isinstance(node.ctx, ast.Load) and form.flow.symbol(source, node) == symbol:
             form.replace(node, name)
     return name

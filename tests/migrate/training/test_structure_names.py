@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
+import sys
+import types
+from pathlib import Path
+
 import pytest
+from nnx_migrate.migrate.context import Options
+from nnx_migrate.migrate.pipeline import migrate_project
+from nnx_migrate.migrate.source import SourceFile
 
 from . import printing_sides
 
@@ -165,3 +174,46 @@ print(evaluate(a, b, pa, pb, x))
 def test_each_model_has_its_own(name: str, jit: str) -> None:
     taken, _ = printing_sides.check(f"structures_{name}_{jit}", f"{MODELS}{PROGRAMS[name]}{PRINT}", jit)
     assert taken
+
+
+NETS = f"""{MODELS.partition("x = ")[0]}
+
+def create(key, x):
+    a, b = Bent(), Cut()
+    return a, b, a.init(key, x), b.init(key, x)
+
+
+def one(key, x):
+    model = Bent()
+    return model, model.init(key, x)
+"""
+SCRIPTS = {
+    "first": "a, b, pa, pb = create(key, x)\nprint(a.apply(pa, x).sum(), b.apply(pb, x).sum())\n",
+    "second": "m, n, p, q = create(key, x)\nprint(m.apply(p, x).sum(), n.apply(q, x).sum())\n",
+}
+SCRIPT = """import jax
+import jax.numpy as jnp
+from structure_nets import create, one
+
+x = jnp.sin(jnp.arange(12.0)).reshape(4, 3)
+key = jax.random.key(0)
+model, params = one(key, x)
+print(model.apply(params, x).sum())
+"""
+
+
+@pytest.mark.parametrize("jit", ["nnx", "functional"])
+def test_scripts_of_one_maker_have_names_of_their_own(jit: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = {"structure_nets": NETS, **{f"structure_{name}": SCRIPT + text for name, text in SCRIPTS.items()}}
+    given = [SourceFile.parse(Path(f"{name}.py"), name, text) for name, text in texts.items()]
+    done = migrate_project(given, Options(jit=jit))  # type: ignore[arg-type]
+    made = {file.path.stem: file.after or "" for file in done.files}
+    printed = []
+    for files in (texts, {**made, **{path.stem: text for path, text in done.created.items()}}):
+        with contextlib.redirect_stdout(io.StringIO()) as out:
+            for name in sorted(files, key=lambda name: (name not in ("linen_parity", "structure_nets"), name)):
+                held = types.ModuleType(name)
+                monkeypatch.setitem(sys.modules, name, held)
+                exec(compile(files[name], f"{name}.py", "exec"), held.__dict__)
+        printed.append(out.getvalue())
+    assert printed[0] and printed[0] == printed[1]
