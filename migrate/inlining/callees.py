@@ -8,6 +8,8 @@ import functools
 from collections.abc import Iterator
 
 from ..linen.lifted.lifting import LIFTED
+from ..linen.modules import registered
+from ..linen.modules.made_by_text import is_maker
 from ..linen.project.asked_attributes import asked_by_name, asked_of_arguments
 from ..linen.project.index import Project
 from ..linen.values.graph_networks import CONCATENATED
@@ -227,6 +229,8 @@ def makes(project: Project, source: SourceFile, model: ast.ClassDef, function: C
             return True
         if any(is_class(project, function.source, n) for n in (node.func, *node.args)):
             return True
+        if isinstance(node.func, ast.Subscript) and is_maker(project, function.source, node.func):
+            return True  # `{"layer": nn.LayerNorm, "rms": nn.RMSNorm}[kind]()`
         if project.qualname(function.source, node.func) in LIFTED:
             return True
         inner = callee(project, function.source, model, node.func)
@@ -238,8 +242,13 @@ def makes(project: Project, source: SourceFile, model: ast.ClassDef, function: C
 def gives_classes(project: Project, function: Callee) -> bool:
     """Does a function only choose the class that its caller is to make: `return Plain if kind == "plain" else Deep`?"""
     values = [node.value for node in function.nodes if isinstance(node, ast.Return)]
-    given = [list(_returned(function.source, value)) for value in values]
-    return bool(given) and all(one and all(is_class(project, function.source, n) for n in one) for one in given)
+    given = [list(_returned(function.source, value)) for value in values if not _is_item(project, function.source, value)]
+    return bool(values) and all(one and all(is_class(project, function.source, n) for n in one) for one in given)
+
+
+def _is_item(project: Project, source: SourceFile, node: ast.expr | None) -> bool:
+    """Is it an item of a table that decorators fill with classes?"""
+    return isinstance(node, ast.Subscript) and bool(registered.entries(project, project.qualname(source, node.value) or ""))
 
 
 def is_given_makers(project: Project, source: SourceFile, model: ast.ClassDef, call: ast.Call) -> bool:

@@ -9,7 +9,7 @@ from ...source import SourceFile
 from ...trees import subtree
 from ..project.index import Project
 from ..values.called_functions import function_of
-from . import detached_cells
+from . import detached_cells, registered
 
 
 def method_of(project: Project, qualname: str) -> tuple[SourceFile, ast.FunctionDef, str] | None:
@@ -64,36 +64,36 @@ def makes_modules(
         own = of_class and isinstance(node.func, ast.Name) and node.func.id == "cls"
         if own or layers.lookup(name) is not None or name in project.linen_classes:
             return not _is_whole_model(source, function, node)
-        if _others_make(project, source, node.func, seen, owner, counted) or _is_maker(project, source, node.func):
+        if _others_make(project, source, node.func, seen, owner, counted) or is_maker(project, source, node.func):
             return True
     return False
 
 
-def _is_maker(project: Project, source: SourceFile, func: ast.expr, depth: int = 4) -> bool:
+def is_maker(project: Project, source: SourceFile, func: ast.expr, depth: int = 4) -> bool:
     """Does what is called come from a table or a partial of layers, or from flax.linen by a computed name?"""
     if depth == 0:
         return False
     if isinstance(func, ast.Subscript):
-        return _is_maker(project, source, func.value, depth)
+        return is_maker(project, source, func.value, depth)
     if isinstance(func, ast.Dict | ast.List | ast.Tuple):
         items = func.values if isinstance(func, ast.Dict) else func.elts
-        return any(_is_maker(project, source, item, depth - 1) for item in items)
+        return any(is_maker(project, source, item, depth - 1) for item in items)
     if isinstance(func, ast.Call):
         name = project.qualname(source, func.func) or ""
         if name == "getattr" or (isinstance(func.func, ast.Name) and func.func.id == "getattr"):
             return bool(func.args) and project.qualname(source, func.args[0]) == "flax.linen"
         if name == "functools.partial":
-            return bool(func.args) and _is_maker(project, source, func.args[0], depth)
+            return bool(func.args) and is_maker(project, source, func.args[0], depth)
         asked = isinstance(func.func, ast.Attribute) and func.func.attr == "get"
-        return asked and isinstance(func.func, ast.Attribute) and _is_maker(project, source, func.func.value, depth)
+        return asked and isinstance(func.func, ast.Attribute) and is_maker(project, source, func.func.value, depth)
     if not isinstance(func, ast.Name | ast.Attribute):
         return False
     name = project.qualname(source, func) or ""
-    if layers.lookup(name) is not None or name in project.linen_classes:
+    if layers.lookup(name) is not None or name in project.linen_classes or registered.entries(project, name):
         return True
     held = project.definition(name) if name else None
     value = getattr(held[1], "value", None) if held is not None else None
-    return held is not None and isinstance(value, ast.expr) and _is_maker(project, held[0], value, depth - 1)
+    return held is not None and isinstance(value, ast.expr) and is_maker(project, held[0], value, depth - 1)
 
 
 def _others_make(
@@ -121,4 +121,4 @@ def _is_whole_model(source: SourceFile, function: ast.FunctionDef | ast.Lambda, 
     return any(n.value is node or (isinstance(held, ast.Name) and ast.unparse(n.value) == held.id) for n in used)
 
 
-__all__ = ["kind_of", "makes_modules", "method_of"]
+__all__ = ["is_maker", "kind_of", "makes_modules", "method_of"]

@@ -33,15 +33,20 @@ _known: weakref.WeakKeyDictionary[Project, dict[str, Mapping[str, str] | None]] 
 
 def table(run: Any, qualname: str) -> Abs | None:
     """The classes of such a table, by their keys; None where it is none, or holds anything else."""
-    known = _known.setdefault(run.project, {})
-    if qualname not in known:
-        known[qualname] = _entries(run.project, qualname)
-    found = known[qualname]
+    found = entries(run.project, qualname)
     if not found:
         return None
     classes = run.project.linen_classes
     made: dict[object, Value] = {k: Factory(c, classes[c].node.name, source=classes[c].source) for k, c in found.items()}
     return Abs(Table(made), static=True)
+
+
+def entries(project: Project, qualname: str) -> Mapping[str, str] | None:
+    """The key of each class in the table, and the class; None or nothing where it is no such table."""
+    known = _known.setdefault(project, {})
+    if qualname not in known:
+        known[qualname] = _entries(project, qualname)
+    return known[qualname]
 
 
 def _entries(project: Project, qualname: str) -> Mapping[str, str] | None:
@@ -50,17 +55,17 @@ def _entries(project: Project, qualname: str) -> Mapping[str, str] | None:
     binders = [n for n in own.names.binders(name) if own.names.bound_by(n) is None] if own is not None else []
     if own is None or len(binders) != 1 or not _is_empty(own.statement_of(binders[0])):
         return None
-    entries: dict[str, str] = {}
+    found: dict[str, str] = {}
     stored = False
     for source, node in _said(project, name, qualname):
         if node is binders[0] or _is_read(source, node):
             continue
         added = _put(project, source, node)
-        if added is None or not entries.keys().isdisjoint(added):
+        if added is None or not found.keys().isdisjoint(added):
             return None  # of two under one key it has the later
-        entries |= added
+        found |= added
         stored = True
-    return entries if stored else None
+    return found if stored else None
 
 
 def _is_empty(statement: ast.stmt) -> bool:
@@ -191,4 +196,4 @@ def _of_use(project: Project, source: SourceFile, node: ast.expr, *, nested: boo
     return None
 
 
-__all__ = ["table"]
+__all__ = ["entries", "table"]

@@ -67,6 +67,7 @@ def drop(writer: ClassWriter) -> None:
                 and (n not in own or _going(writer, n) is None)
                 and not is_gone(writer, writer.source.span(n), gone, kept_inside)
             }
+            loads |= _in_new_text(writer, method, frozenset().union(*(statements[s].names for s in own)))
             found = next(
                 (
                     s
@@ -86,6 +87,20 @@ def drop(writer: ClassWriter) -> None:
             writer.edits.append(going[whole])  # until all are known
     writer.edits = [e for e in writer.edits if not any(e is one for one in going.values())]
     writer.edits += [MethodEdit(writer.source, span, ()) for span in shared_lines.removals(writer.source, going)]
+
+
+def _in_new_text(writer: ClassWriter, method: Method, names: frozenset[str]) -> set[str]:
+    """Names of the method's that its new text says: `(self.LayerNorm_0 if kind == "layer" else self.RMSNorm_0)(x)`."""
+    own = writer.source.span(method.node)
+    said = [
+        part
+        for edit in writer.edits
+        if edit.source is writer.source and own.contains(edit.span) and edit.span.start > own.start
+        for part in edit.parts
+        if isinstance(part, str)
+    ]
+    text = "\n".join(said)
+    return {name for name in names if name in text and re.search(rf"(?<![.\w\"'])\b{name}\b(?!\s*=[^=])(?![\"'])", text)}
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
