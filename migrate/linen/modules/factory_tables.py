@@ -14,7 +14,7 @@ from ..values import caller_words
 from ..values.nothing_made import makes_nothing
 from ..values.sites import Abs, Factory, Localized, LocalizedPart, Table
 from ..values.values import Value
-from .choices import RAISED, FactoryChoice, words_of_class
+from .choices import RAISED, FactoryChoice, in_fields_of, words_of_class
 
 _MOST = 12  # of factories
 
@@ -60,7 +60,7 @@ def _words(run: Any, node: ast.Subscript, env: Any) -> ast.expr | None:
         return node.slice
     if caller_words.asks_own_names(node.slice, env) and not caller_words.in_method(env):
         return None
-    said = words_of_class(run, node.slice, env)
+    said = words_of_class(run, node.slice, env) or in_fields_of(run, node.slice, env)
     return said[0] if said is not None and said[1] is None else None
 
 

@@ -125,6 +125,21 @@ class ByName(nn.Module):
         return x
 
 
+class Chosen(nn.Module):
+    """What is looked up has a name, and so has the key, which is another one later."""
+
+    kind: str = "LAYER"
+    second: str = "group"
+
+    @nn.compact
+    def __call__(self, x):
+        kind = self.kind.lower()
+        norm = NORMS[kind]
+        kind = self.second
+        other = NORMS[kind]
+        return other()(norm()(nn.Dense(4)(x)))
+
+
 class Looped(nn.Module):
     kinds: tuple[str, ...] = ("wide", "deep", "wide")
 
@@ -147,6 +162,8 @@ CASES = [
     ("Registered", {"kind": "deep"}, [(2, 4)], {}),
     ("ByName", {"kind": "Group"}, [(2, 4)], {}),
     ("ByName", {}, [(2, 4)], {}),
+    ("Chosen", {}, [(2, 4)], {}),
+    ("Chosen", {"kind": "Group", "second": "layer"}, [(2, 4)], {}),
     ("Looped", {}, [(2, 4)], {}),
     ("Looped", {"kinds": ("deep",)}, [(2, 4)], {}),
     ("Looped", {"kinds": ()}, [(2, 4)], {}),
