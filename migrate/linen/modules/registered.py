@@ -53,7 +53,9 @@ def _entries(project: Project, qualname: str) -> Mapping[str, str] | None:
     module, _, name = qualname.rpartition(".")
     own = project.files.get(module)
     binders = [n for n in own.names.binders(name) if own.names.bound_by(n) is None] if own is not None else []
-    if own is None or len(binders) != 1 or not _is_empty(own.statement_of(binders[0])):
+    if own is None or len(binders) != 1 or not isinstance(binders[0], ast.Name):
+        return None
+    if not _is_empty(own.statement_of(binders[0])):
         return None
     found: dict[str, str] = {}
     stored = False

@@ -96,21 +96,4 @@ REFUSED = {
     return self.d(x)
 """,
     ),
-    "options of a function under a name of its caller's": (
-        "NNX137",
-        """def dense(scale):
-  options = {}
-  if scale:
-    options['kernel_init'] = nn.initializers.constant(scale)
-  return nn.Dense(4, **options)
-
-
-class M(nn.Module):
-  scale: Any = None
-  @nn.compact
-  def __call__(self, x):
-    options = {'use_bias': False}
-    return dense(self.scale)(nn.LayerNorm(**options)(x))
-""",
-    ),
 }

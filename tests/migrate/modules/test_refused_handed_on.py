@@ -32,13 +32,6 @@ REFUSED = {
 """,
         "norm(1, 1e-3)",
     ),
-    "a mapping that the caller does not show": (
-        "NNX137",
-        """def norm(**kwargs):
-  return nn.LayerNorm(**kwargs)
-""",
-        "norm(**self.options)",
-    ),
 }
 
 
