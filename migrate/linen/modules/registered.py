@@ -22,6 +22,7 @@ from typing import Any
 from ...source import SourceFile
 from ...trees import subtree
 from ..project.index import Project
+from ..values.other_files import name_in
 from ..values.sites import Abs, Factory, Table
 from ..values.values import Value
 
@@ -34,11 +35,24 @@ _known: weakref.WeakKeyDictionary[Project, dict[str, Mapping[str, str] | None]] 
 def table(run: Any, qualname: str) -> Abs | None:
     """The classes of such a table, by their keys; None where it is none, or holds anything else."""
     found = entries(run.project, qualname)
-    if not found:
+    if not found or not all(_is_said(run.project, run.model.source, name) for name in found.values()):
         return None
     classes = run.project.linen_classes
     made: dict[object, Value] = {k: Factory(c, classes[c].node.name, source=classes[c].source) for k, c in found.items()}
     return Abs(Table(made), static=True)
+
+
+def _is_said(project: Project, own: SourceFile, cls: str) -> bool:
+    """Can a file say a class: has it a name for that, or may it import it? It may what it has loaded anyway, by itself or by
+    the packages around it, which does not load this file in turn.
+    """
+    module = cls.rpartition(".")[0]
+    if module == own.module or name_in(project, own, cls) is not None:
+        return True
+    around = [".".join(own.module.split(".")[:count]) for count in range(1, own.module.count(".") + 1)]
+    loading = [own.module, *[package for package in around if package in project.files]]
+    loaded = any(module in project.loaded_by(loader, surely=True) for loader in loading)
+    return loaded and own.module not in project.loaded_by(module, surely=False)
 
 
 def entries(project: Project, qualname: str) -> Mapping[str, str] | None:

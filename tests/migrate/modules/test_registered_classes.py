@@ -216,6 +216,21 @@ class Net(nn.Module):
 """
 
 
+@pytest.mark.parametrize("imports", ["", "try:\n    import blocks\nexcept ImportError:\n    pass\n"])
+def test_a_file_that_does_not_load_them_does_not_begin_to(imports: str) -> None:
+    user = USER.replace("import blocks\n", imports)
+    plans = {c.qualname: c for c in migrated({"registry": BY_NAME, "blocks": BLOCKS, "user": user}).classes}
+    assert plans["user.Net"].outcome == ("bridged" if not imports else "native"), plans["user.Net"].reason
+
+
+def test_files_that_load_each_other_do_not_import_them() -> None:
+    blocks = BLOCKS.replace("import register\n", "import register\nfrom user import ONE\n")
+    user = USER.replace("import blocks\nfrom", "from more import TWO\nfrom") + "\n\nONE = 1\n"
+    texts = {"registry": BY_NAME, "user": user, "blocks": blocks, "more": "import blocks\n\nTWO = 2\n"}
+    plans = {c.qualname: c for c in migrated(texts).classes}
+    assert plans["user.Net"].code == "NNX138", plans["user.Net"].reason
+
+
 @pytest.mark.parametrize("more", ['T["DEEP"] = Plain', "T.clear()", 'named("other")(object)'])
 def test_what_a_file_does_under_another_name_counts(more: str) -> None:
     blocks = f"{BLOCKS}\n\n{more}\n".replace("import register\n", "import register, TABLE as T, register as named\n")

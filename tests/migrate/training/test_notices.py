@@ -181,10 +181,12 @@ class MLP(nn.Module):
         return self.activation(nn.Dense(4)(x))
 
 
-def make(normalize):
-    if normalize:
-        return MLP(activation=lambda x: nn.relu(nn.LayerNorm()(x)))
-    return MLP(activation=lambda x: nn.relu(x))
+def make(activation):
+    return MLP(activation=activation)
+
+
+def normalized():
+    return make(lambda x: nn.relu(nn.LayerNorm()(x)))
 """
 
 
