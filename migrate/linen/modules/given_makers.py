@@ -38,9 +38,10 @@ class GivenMakers:
         self.given: dict[str, dict[str, list[Maker]]] = {}
         self.functions: set[ast.AST] = set()
         self._calls: dict[ast.AST, bool] = {}
-        for source in project.files.values():
-            if project.linen_classes:
-                self._read(source)
+        for info in project.linen_classes.values():
+            self._read_defaults(info)
+        for source in project.files.values() if project.linen_classes else ():
+            self._read_constructions(source)
         for qualname, fields in self.given.items():
             for field, makers in fields.items():
                 self.functions |= {maker[1] for maker in makers if self.unsaid(qualname, field, maker) is not None}
@@ -84,14 +85,14 @@ class GivenMakers:
             for base in info.bases:
                 yield from self._family(base)
 
-    def _read(self, source: SourceFile) -> None:
-        """What the constructions of a file, and the defaults of its classes, give."""
+    def _read_defaults(self, info: ClassInfo) -> None:
+        for statement in info.node.body:
+            if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name) and statement.value:
+                for qualname in (info.qualname, *self._derived(info.qualname, statement.target.id)):
+                    self._give(qualname, statement.target.id, info.source, statement.value)
+
+    def _read_constructions(self, source: SourceFile) -> None:
         project = self.project
-        for info in project.linen_classes.values():
-            for statement in info.node.body if info.source is source else ():
-                if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name) and statement.value:
-                    for qualname in (info.qualname, *self._derived(info.qualname, statement.target.id)):
-                        self._give(qualname, statement.target.id, source, statement.value)
         names = {name.rpartition(".")[2] for name in project.linen_classes}
         aliases = {local for local, dotted in source.names.imports.items() if dotted.rpartition(".")[2] in names}
         for node in source.saying(*names, *aliases):
