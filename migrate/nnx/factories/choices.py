@@ -187,6 +187,9 @@ def combined(
     if not otherwise and all(said[s] == first for s in group) and not all(s.kind == _NOTHING for s in group):
         return first
     if depth == len(group[0].choice):
+        if any(said[s] != first for s in group):  # a function that is called twice, with a name and without one
+            made = f"`{ast.unparse(group[0].node)}` makes several modules of one kind from one place"
+            raise Unmigratable("NNX132", made, group[0].node)
         return first
     test = group[0].choice[depth][0]
     sides: list[Parts] = []

@@ -156,4 +156,31 @@ class M(nn.Module):
         return nn.remat(self.block or B)()(x)
 """,
     ),
+    "one of several by a condition, made again under a name": (
+        "NNX132",
+        """
+class M(nn.Module):
+    norm: str = "ln"
+
+    @nn.compact
+    def __call__(self, x):
+        def f(x, name=None):
+            return (nn.LayerNorm if self.norm == "ln" else nn.RMSNorm)(name=name)(x)
+        return f(f(x), name="last")
+""",
+    ),
+    "one of a table, made again under a name": (
+        "NNX132",
+        """
+class M(nn.Module):
+    norm: str = "ln"
+
+    @nn.compact
+    def __call__(self, x):
+        def f(x, name=None):
+            return {"ln": nn.LayerNorm, "rms": nn.RMSNorm}[self.norm](name=name)(x)
+        y = f(x)
+        return f(y, name="last")
+""",
+    ),
 }
