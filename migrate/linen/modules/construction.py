@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...catalog import layers
-from ...trees import subtree
+from ...source import SourceFile
+from ...trees import sides, subtree
 from ..execution import given_objects, post_inits
 from ..lifted.higher_order import run_functions
 from ..lifted.lifting import LIFTED, WHOLE, label_of, options_of, partial_lift
@@ -224,7 +225,20 @@ def name_spec(run: Any, node: ast.expr, found: Abs, env: Any) -> NameSpec | None
         tests = [a.test for a in env.source.ancestors(node) if isinstance(a, ast.If | ast.IfExp)]
         if not any(getattr(n, "attr", getattr(n, "id", "")) == field.name for test in tests for n in subtree(test)):
             raise Unmigratable("NNX139", f"the name `{ast.unparse(node)}` may be None, for which Linen counts", node)
+    texts = [found.value.text] if isinstance(found.value, Static) else []
+    given = _assigned(env.source, node) if isinstance(node, ast.Name) and env.is_local(node.id) else []
+    for said in (node, *given, *[ast.parse(text, mode="eval").body for text in texts]):
+        if any(isinstance(side, ast.Constant) and side.value is None for side in sides(said)):
+            raise Unmigratable("NNX139", f"the name `{ast.unparse(node)}` may be None, for which Linen counts", node)
     return NameSpec(None, node, run.localize(node, rest_arguments.place_of(node, env)))
+
+
+def _assigned(source: SourceFile, name: ast.Name) -> list[ast.expr]:
+    """What the function around a local name assigns to it."""
+    scope = source.names.binding_scope(name.id, name)
+    bound = [n for n in source.names.binders(name.id) if isinstance(n, ast.Name) and source.names.bound_by(n) is scope]
+    values = [getattr(source.statement_of(n), "value", None) for n in bound]
+    return [value for value in values if isinstance(value, ast.expr)]
 
 
 def parameter_names(run: Any, target: str) -> list[str]:

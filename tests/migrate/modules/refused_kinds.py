@@ -183,4 +183,40 @@ class M(nn.Module):
         return f(y, name="last")
 """,
     ),
+    "a name that may be None": (
+        "NNX139",
+        """
+class M(nn.Module):
+    last: bool = False
+
+    @nn.compact
+    def __call__(self, x):
+        return nn.Dense(4, name="end" if self.last else None)(x)
+""",
+    ),
+    "a name of the method's that may be None": (
+        "NNX139",
+        """
+class M(nn.Module):
+    last: bool = False
+
+    @nn.compact
+    def __call__(self, x):
+        name = None
+        if self.last:
+            name = "end"
+        return nn.Dense(4, name=name)(x)
+""",
+    ),
+    "a name in a loop that may be None": (
+        "NNX139",
+        """
+class M(nn.Module):
+    @nn.compact
+    def __call__(self, x):
+        for i in range(3):
+            x = nn.Dense(4, name=None if i < 2 else "end")(x)
+        return x
+""",
+    ),
 }
