@@ -55,6 +55,7 @@ def write(writer: ClassWriter, site: Site, *, by_base: bool = False) -> None:
             writer.put(site.node, *made, source=source)
     else:
         named = {s: writer.text.reference(s) if s in built else ("None",) for s in group}
+        _refuse_several(group, named)
         writer.put(site.node, *combined(source, group, named), source=source)
         writer.moved.append((source, source.span(site.node)))
     edits = {}
@@ -87,6 +88,15 @@ def write(writer: ClassWriter, site: Site, *, by_base: bool = False) -> None:
     put = {part for e in writer.edits if e.source is source for part in e.parts if isinstance(part, str)}
     for test in {test for one in group for test, _ in one.choice if own_words(source, test) in put}:
         writer.asked |= {n.attr for n in subtree(test) if isinstance(n, ast.Attribute)}
+
+
+def _refuse_several(group: Sequence[Site], named: dict[Site, Parts]) -> None:
+    """Refuse one place that makes several modules of one kind: a function called twice, with a name and without one."""
+    known: dict[tuple[bool, ...], Parts] = {}
+    for one in group:
+        if known.setdefault(tuple(holds for _, holds in one.choice), named[one]) != named[one]:
+            reason = f"`{ast.unparse(one.node)}` makes several modules of one kind from one place"
+            raise Unmigratable("NNX132", reason, one.node)
 
 
 def _made(writer: ClassWriter, source: SourceFile, built: Sequence[Site], *, conditional: bool) -> Parts:
@@ -187,9 +197,6 @@ def combined(
     if not otherwise and all(said[s] == first for s in group) and not all(s.kind == _NOTHING for s in group):
         return first
     if depth == len(group[0].choice):
-        if any(said[s] != first for s in group):  # a function that is called twice, with a name and without one
-            made = f"`{ast.unparse(group[0].node)}` makes several modules of one kind from one place"
-            raise Unmigratable("NNX132", made, group[0].node)
         return first
     test = group[0].choice[depth][0]
     sides: list[Parts] = []

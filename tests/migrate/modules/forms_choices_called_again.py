@@ -2,8 +2,6 @@
 
 from flax import linen as nn
 
-NORMS = {"ln": nn.LayerNorm, "rms": nn.RMSNorm}
-
 
 class Unnamed(nn.Module):
     norm: str = "ln"
@@ -23,7 +21,7 @@ class Named(nn.Module):
     @nn.compact
     def __call__(self, x):
         def f(x, name):
-            return NORMS[self.norm](name=name)(x)
+            return (nn.LayerNorm if self.norm == "ln" else nn.RMSNorm)(name=name)(x)
 
         x = f(nn.Dense(4)(x), "first")
         return f(nn.Dense(4)(x), name="last")
