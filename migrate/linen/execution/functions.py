@@ -16,6 +16,7 @@ from ..modules import compact_calls, layer_calls, maker_functions, own_methods, 
 from ..modules.choices import FactoryChoice
 from ..modules.given_functions import ChosenFunction, PartialFunction
 from ..modules.layer_classes import layer_class
+from ..modules.local_classes import bound_twice
 from ..modules.lost_factories import factories_in
 from ..modules.module_calls import Transformed
 from ..outside.held_classes import held_class, held_kinds
@@ -119,7 +120,9 @@ def _constant(run: Any, value: ast.expr | None, source: SourceFile, *kinds: type
     if isinstance(constant, Int | Const | Factory | Tup | PartialLift | Transformed) or _may_make(constant):
         return Abs(constant, static=True)
     if isinstance(constant, Table) and any(isinstance(v, Factory) for v in constant.items.values()):
-        return Abs(constant, static=True)
+        models = [run.analyser.classes.get(made.target) for made in factories_in(constant)]
+        if not any(model is not None and bound_twice(run.project, model) for model in models):  # it may hold the former
+            return Abs(constant, static=True)
     return None
 
 

@@ -220,17 +220,22 @@ def name_spec(run: Any, node: ast.expr, found: Abs, env: Any) -> NameSpec | None
     """The `name=` of a site: a constant, or an expression; None for `name=None`."""
     if isinstance(found.value, Const):
         return None if found.value.value is None else NameSpec(str(found.value.value), node)
-    field = run.fields.get(found.value.text.removeprefix("self.")) if isinstance(found.value, Static) else None
+    if _may_be_none(run, node, found, env):
+        raise Unmigratable("NNX139", f"the name `{ast.unparse(node)}` may be None, for which Linen counts", node)
+    return NameSpec(None, node, run.localize(node, rest_arguments.place_of(node, env)))
+
+
+def _may_be_none(run: Any, node: ast.expr, found: Abs, env: Any) -> bool:
+    """May a name be None: a field's default, where no condition asks for it, or a side of `"last" if last else None`?"""
+    text = found.value.text if isinstance(found.value, Static) else ""
+    field = run.fields.get(text.removeprefix("self."))
     if field is not None and isinstance(field.default, ast.Constant) and field.default.value is None:
         tests = [a.test for a in env.source.ancestors(node) if isinstance(a, ast.If | ast.IfExp)]
         if not any(getattr(n, "attr", getattr(n, "id", "")) == field.name for test in tests for n in subtree(test)):
-            raise Unmigratable("NNX139", f"the name `{ast.unparse(node)}` may be None, for which Linen counts", node)
-    texts = [found.value.text] if isinstance(found.value, Static) else []
+            return True
     given = _assigned(env.source, node) if isinstance(node, ast.Name) and env.is_local(node.id) else []
-    for said in (node, *given, *[ast.parse(text, mode="eval").body for text in texts]):
-        if any(isinstance(side, ast.Constant) and side.value is None for side in sides(said)):
-            raise Unmigratable("NNX139", f"the name `{ast.unparse(node)}` may be None, for which Linen counts", node)
-    return NameSpec(None, node, run.localize(node, rest_arguments.place_of(node, env)))
+    said = [node, *given, *([ast.parse(text, mode="eval").body] if text else [])]
+    return any(isinstance(side, ast.Constant) and side.value is None for one in said for side in sides(one))
 
 
 def _assigned(source: SourceFile, name: ast.Name) -> list[ast.expr]:

@@ -1,9 +1,9 @@
 """Functions that make and call modules of whoever calls them, given to modules as fields: `Block(mix=attention)`.
 
-def attention(x):                          class Block(nn.Module):
-    return nn.Dense(8)(x)                      mix: Callable
-                                               @nn.compact
-Block(mix=attention).init(key, x)              def __call__(self, x): return self.mix(x)
+    def attention(x):                          class Block(nn.Module):
+        return nn.Dense(8)(x)                      mix: Callable
+                                                   @nn.compact
+    Block(mix=attention).init(key, x)              def __call__(self, x): return self.mix(x)
 
 The layers belong to whichever module calls the function. A class that calls what such a field holds would have to make
 them without knowing which function that is, and the function could not take them as keywords.

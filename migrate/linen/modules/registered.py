@@ -81,7 +81,15 @@ def _entries(project: Project, qualname: str) -> Mapping[str, str] | None:
             return None  # of two under one key it has the later
         found |= added
         stored = True
-    return found if stored else None
+    return found if stored and all(_is_bound_once(project, cls) for cls in found.values()) else None
+
+
+def _is_bound_once(project: Project, cls: str) -> bool:
+    """Is a class what its file calls so from beginning to end, whenever it was put there?"""
+    info = project.linen_classes[cls]
+    names = info.source.names
+    bound = [binder for binder in names.binders(info.node.name) if names.bound_by(binder) is None]
+    return bound == [info.node] and info.node.name not in names.module_imports
 
 
 def _is_empty(statement: ast.stmt) -> bool:
@@ -118,12 +126,8 @@ def _put(project: Project, source: SourceFile, node: ast.expr) -> dict[str, str]
     if not isinstance(inner, ast.FunctionDef) or not isinstance(statement.value, ast.Name) or inner.decorator_list:
         return None
     taken = [a.arg for a in (*inner.args.posonlyargs, *inner.args.args)]
-    returned = [n.value for n in subtree(inner) if isinstance(n, ast.Return)]
-    if (
-        taken != [statement.value.id]
-        or not returned
-        or any(ast.unparse(v or ast.Constant(None)) != taken[0] for v in returned)
-    ):
+    returned = {ast.unparse(n.value) if n.value is not None else "" for n in subtree(inner) if isinstance(n, ast.Return)}
+    if taken != [statement.value.id] or returned != {*taken} or _is_set(source, statement.value):
         return None
     outer = source.parents[inner]
     if isinstance(outer, ast.Module):
@@ -135,8 +139,16 @@ def _put(project: Project, source: SourceFile, node: ast.expr) -> dict[str, str]
     names = [a.arg for a in (*outer.args.posonlyargs, *outer.args.args, *outer.args.kwonlyargs)]
     if not back or any(not isinstance(v, ast.Name) or v.id != inner.name for v in back) or len(names) != 1:
         return None
+    if any(isinstance(n, ast.Name) and n.id in names and _is_set(source, n) for n in subtree(item.slice)):
+        return None
     key = _key_of(item.slice, taken[0], names)
     return _registered(project, source, outer, key) if key is not None else None
+
+
+def _is_set(source: SourceFile, argument: ast.Name) -> bool:
+    """Does a function give one of its arguments another value: `name = name.lower()`?"""
+    scope = source.names.binding_scope(argument.id, argument)
+    return sum(source.names.bound_by(binder) is scope for binder in source.names.binders(argument.id)) > 1
 
 
 def _key_of(node: ast.expr, taken: str, names: tuple[str, ...] | list[str]) -> tuple[str, tuple[str, ...]] | None:

@@ -40,6 +40,7 @@ def drop(writer: ClassWriter) -> None:
     for method in methods:
         inside = set(method.nodes)
         own = [s for s in statements if s in inside]
+        said = _in_new_text(writer, method, frozenset().union(*(statements[s].names for s in own)))
         while own:
             own_reads = {  # a statement that changes a list reads it, which alone keeps neither
                 n
@@ -67,7 +68,7 @@ def drop(writer: ClassWriter) -> None:
                 and (n not in own or _going(writer, n) is None)
                 and not is_gone(writer, writer.source.span(n), gone, kept_inside)
             }
-            loads |= _in_new_text(writer, method, frozenset().union(*(statements[s].names for s in own)))
+            loads |= said
             found = next(
                 (
                     s

@@ -55,7 +55,7 @@ def write(writer: ClassWriter, site: Site, *, by_base: bool = False) -> None:
             writer.put(site.node, *made, source=source)
     else:
         named = {s: writer.text.reference(s) if s in built else ("None",) for s in group}
-        _refuse_several(group, named)
+        _refuse_several(group, named, "makes several modules of one kind from one place")
         writer.put(site.node, *combined(source, group, named), source=source)
         writer.moved.append((source, source.span(site.node)))
     edits = {}
@@ -69,8 +69,10 @@ def write(writer: ClassWriter, site: Site, *, by_base: bool = False) -> None:
     calls = {source.span(node): node for one in built for node, _, _ in one.calls} if written else {}
     spans = {s for s in spans if s.start < s.end}
     for span in sorted({*spans, *calls}, key=lambda s: (s.start, s.end)):
-        said: dict[Site, Parts] = {s: _input_of(source, site, calls.get(span)) for s in group if s.kind == _NOTHING}
-        for one, found in edits.items():
+        there = [s for s in group if s.kind == _NOTHING or _is_called_at(s, source, span)]
+        there = group if all(s.kind == _NOTHING for s in there) else there
+        said: dict[Site, Parts] = {s: _input_of(source, site, calls.get(span)) for s in there if s.kind == _NOTHING}
+        for one, found in ((s, edits[s]) for s in there if s in edits):
             here = [e for e in found if e.span == span and not e.insert]
             added = [e for e in found if e.insert and span in calls and _within(span, e)]
             if any(e.source is not source for e in [*here, *added]) or (here and added) or len(added) > 1:
@@ -80,23 +82,28 @@ def write(writer: ClassWriter, site: Site, *, by_base: bool = False) -> None:
                 said[one] = _with_insert(writer, one, span, added[0])
             else:
                 said[one] = _direct(writer, one, here[0].parts) if here else _as_it_stands(writer, one, span)
-        if site.in_setup and any(parts != said[group[0]] for parts in said.values()) and _is_of_setup(source, group):
+        if site.in_setup and any(parts != said[there[0]] for parts in said.values()) and _is_of_setup(source, there):
             reason = "one of several modules is called in a way that differs between them, by what setup alone knows"
             raise Unmigratable("NNX132", reason, site.node)
-        writer.put(span, *combined(source, group, said), source=source)
+        _refuse_several(there, said, "makes several modules, which one call would have to be written for")
+        writer.put(span, *combined(source, there, said), source=source)
     _lines_before(writer, edits, calls)
     put = {part for e in writer.edits if e.source is source for part in e.parts if isinstance(part, str)}
     for test in {test for one in group for test, _ in one.choice if own_words(source, test) in put}:
         writer.asked |= {n.attr for n in subtree(test) if isinstance(n, ast.Attribute)}
 
 
-def _refuse_several(group: Sequence[Site], named: dict[Site, Parts]) -> None:
-    """Refuse one place that makes several modules of one kind: a function called twice, with a name and without one."""
+def _is_called_at(site: Site, source: SourceFile, span: Span) -> bool:
+    """Is it this site's module that is called there? Others may be made in the same place, by another call of a function."""
+    return any(env.source is source and source.span(node).contains(span) for node, _, env in site.calls)
+
+
+def _refuse_several(group: Sequence[Site], said: dict[Site, Parts], what: str) -> None:
+    """Refuse what would have to be said in several ways for one kind: of a function called with a name and without one."""
     known: dict[tuple[bool, ...], Parts] = {}
     for one in group:
-        if known.setdefault(tuple(holds for _, holds in one.choice), named[one]) != named[one]:
-            reason = f"`{ast.unparse(one.node)}` makes several modules of one kind from one place"
-            raise Unmigratable("NNX132", reason, one.node)
+        if known.setdefault(tuple(holds for _, holds in one.choice), said[one]) != said[one]:
+            raise Unmigratable("NNX132", f"`{ast.unparse(one.node)}` {what}", one.node)
 
 
 def _made(writer: ClassWriter, source: SourceFile, built: Sequence[Site], *, conditional: bool) -> Parts:

@@ -14,7 +14,7 @@ from ...linen.project.classes import Classes, ClassModel
 from ...linen.values.sites import Unmigratable
 from ...source import SourceFile
 from ...trees import subtree
-from . import lifted_outside, registered
+from . import lifted_outside, taken_from_tables
 from .behind import behind
 from .recipe import SUFFIX, Kitchen, Recipe, Uncopyable, unsuitable_file
 from .references import Reference, References, When
@@ -83,6 +83,7 @@ def settle(
     modules hold a module? `bridge=False`: no copies, so that a class
     family is native together or not at all, and what a Linen class uses stays Linen.
     """
+    tables = taken_from_tables.Tables(classes, references)
     hopeless: set[str] = set()  # helpers that cannot be copied and lead to no native class: they stay as they are
     while True:
         before = len(reasons)
@@ -91,7 +92,7 @@ def settle(
         for model, other in list(local_classes.below_linen(classes, reasons)):
             said = f"{other}, which stays Linen, is used in the function that defines it, where no Linen copy can be kept"
             reasons[model.qualname] = Unmigratable("NNX177", said)
-        for name, table, user in list(registered.taken(classes, reasons, references)):
+        for name, table, user in tables.taken(reasons):
             said = f"{user}, which stays Linen, may take it from `{table}`, into which it is put"
             reasons[name] = Unmigratable("NNX177", said)
         demand = _Demand(classes, reasons, frozenset(edited), hopeless, references, holds)

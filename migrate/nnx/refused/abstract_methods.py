@@ -11,6 +11,7 @@ from ...linen.values.sites import Unmigratable
 if TYPE_CHECKING:
     from ..classes.class_text import ClassText
 
+
 def refuse(text: ClassText) -> None:
     """Refuse a class that derives from one with abstract methods, is no base itself, and leaves some of them out."""
     model = text.model

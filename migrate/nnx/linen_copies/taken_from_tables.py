@@ -10,30 +10,42 @@ those that take it from there.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from ...linen.outside.given_outside import GROWING
-from ...linen.project.classes import Classes
+from ...linen.project.classes import Classes, ClassModel
 from ...linen.values.mutation import root_name
 from ...source import SourceFile
+from ...trees import subtree
 from .references import References
 
 _GROWING = frozenset({*GROWING, "setdefault", "add"})
 _DEPTH = 5  # functions that call functions
 
 
-def taken(classes: Classes, reasons: Mapping[str, object], references: References) -> Iterator[tuple[str, str, str]]:
-    """(a class, the table that it is put into, a class that stays Linen and may take it from there)."""
-    tables: dict[str, set[str]] = {}
-    for key, cls in _put(classes, references):
-        if cls not in reasons:
-            tables.setdefault(key, set()).add(cls)
-    for model in classes if tables else ():
-        if model.qualname not in reasons:
-            continue
-        found = [key for statement in model.node.body for key in _reached(references, model.source, statement, _DEPTH)]
-        for table in dict.fromkeys(found):
-            yield from ((cls, table, model.name) for cls in sorted(tables.get(table, ())))
+class Tables:
+    """The tables of a project's files, and the classes that may be put into each."""
+
+    def __init__(self, classes: Classes, references: References) -> None:
+        self._classes, self._references = classes, references
+        self._put: dict[str, set[str]] = {}
+        for key, cls in _put(classes, references):
+            self._put.setdefault(key, set()).add(cls)
+
+    def taken(self, reasons: Mapping[str, object]) -> list[tuple[str, str, str]]:
+        """(a class, the table that it is put into, a class that stays Linen and may take it from there)."""
+        found: list[tuple[str, str, str]] = []
+        for model in self._classes if self._put else ():
+            if model.qualname in reasons:
+                for table in self._asked(model):
+                    put = sorted(self._put.get(table, set()) - reasons.keys())
+                    found += [(cls, table, model.name) for cls in put]
+        return found
+
+    def _asked(self, model: ClassModel) -> Iterable[str]:
+        """What a class refers to in its body: not its decorators, which put it there itself."""
+        reached = (_reached(self._references, model.source, s, _DEPTH) for s in model.node.body)
+        return dict.fromkeys(key for keys in reached for key in keys)
 
 
 def _put(classes: Classes, references: References) -> Iterator[tuple[str, str]]:
@@ -48,7 +60,7 @@ def _put(classes: Classes, references: References) -> Iterator[tuple[str, str]]:
             if isinstance(statement, ast.ClassDef | ast.FunctionDef | ast.Import | ast.ImportFrom):
                 continue
             tables: list[str] = []
-            for node in ast.walk(statement):  # `for cls in (Dense, Deep): TABLE[cls.__name__] = cls`, too
+            for node in subtree(statement):  # `for cls in (Dense, Deep): TABLE[cls.__name__] = cls`, too
                 tables += [key for place in _filled_by(node) for key in _keys(references, source, place)]
                 tables += _filled(references, source, node.func, known) if isinstance(node, ast.Call) else []
             put = [r.key for r in references.within(source, statement)] if tables else []
@@ -66,7 +78,7 @@ def _filled(references: References, source: SourceFile, func: ast.expr, known: d
         return []
     home, function = found
     if function not in known:
-        stored = {root_name(place) for node in ast.walk(function) for place in _filled_by(node)}
+        stored = {root_name(place) for node in subtree(function) for place in _filled_by(node)}
         known[function] = [r.key for r in references.within(home, function) if r.root.id in stored and r.key]
     return known[function]
 
@@ -92,4 +104,4 @@ def _reached(references: References, source: SourceFile, root: ast.AST, depth: i
             yield from _reached(references, *found, depth - 1)
 
 
-__all__ = ["taken"]
+__all__ = ["Tables"]
