@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...linen.flow.flow_values import ANY, SAME_TREE, Function, Items, Value
+from ..text.text_parts import short
 
 if TYPE_CHECKING:
     from .rewrite import Rewrite
@@ -29,7 +30,6 @@ _UNFOLLOWED = (
     "a state that is used as something else than a tree",
     "a state that is kept or handed to something unknown",
 )
-_LONGEST = 48
 
 
 def to(form: Rewrite, node: ast.AST, reason: str) -> str:
@@ -41,12 +41,10 @@ def to(form: Rewrite, node: ast.AST, reason: str) -> str:
         found = search.first(suspect, path)
         if found is not None and found is not node:
             source = form.flow.source_of[found]
-            said = " ".join(source.text_of(found).split())
-            short = said if len(said) <= _LONGEST else f"{said[: _LONGEST - 3]}..."
             place = f"line {found.lineno}"  # type: ignore[attr-defined]
             if source is not form.flow.source_of[node]:
                 place = f"{source.path.name}, {place}"
-            return f", as `{short}` is not known ({place})"
+            return f", as `{short(found)}` is not known ({place})"
     return ""
 
 
