@@ -59,9 +59,9 @@ print(evaluate(PICK["same"](params), x), evaluate(params, x))
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        (BY_HAND, r"`RULES\[\"adam\"\]\(grads, opt_state, params\)` is not known \(line \d+\)"),
+        (BY_HAND, r"`RULES\['adam'\]\(grads, opt_state, params\)` is not known \(line \d+\)"),
         (AVERAGED, r"variables from elsewhere \(line \d+\), as `\*seen` is not known \(line \d+\)"),
-        (HANDED, r"`PICK\[\"same\"\]\(params\)` is not known"),
+        (HANDED, r"`PICK\['same'\]\(params\)` is not known"),
     ],
 )
 def test_the_first_cause_is_said(text: str, reason: str) -> None:
