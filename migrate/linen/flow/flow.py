@@ -194,8 +194,7 @@ class Flow:
         """Where the file that a symbol is of says its name and means it."""
         source = self.project.files[symbol[0]]
         said = flow_versions.bare(symbol)
-        names = (n for n in source.by_kind.get(ast.Name, ()) if isinstance(n, ast.Name) and n.id == said)
-        return [name for name in names if self.symbol(source, name) == symbol]
+        return [n for n in source.saying(said) if isinstance(n, ast.Name) and self.symbol(source, n) == symbol]
 
     def _self_symbol(self, source: SourceFile, node: ast.Attribute) -> Symbol | None:
         if not (isinstance(node.value, ast.Name) and node.value.id == "self"):

@@ -53,7 +53,7 @@ def check(form: Rewrite) -> None:
                 continue  # they are given in Linen's dictionaries: see `trees.kept`
             raise Unsupported(node, "leaves of which the order may matter")
     for node in form.flow.uses.calls(leaf_functions.MAPS | leaf_functions.REDUCTIONS):
-        if any(_of_component(form, tree) for tree in node.args[1:]) and leaf_functions.by_order(form, node):
+        if leaf_functions.by_order(form, node) and any(_of_component(form, tree) for tree in node.args[1:]):
             raise Unsupported(node, "a function of leaves that goes by the order in which it is given them")
 
 
@@ -78,14 +78,11 @@ def _holds(form: Rewrite, value: Value) -> bool:
 
 def _once_held(form: Rewrite, name: ast.Name) -> bool:
     """Is one of the things that a name is given a tree of the component? (It may be given other things too.)"""
-    source = form.source(name)
-    symbol = form.flow.symbol(source, name)
-    for node in source.by_kind.get(ast.Assign, ()):
-        if not (isinstance(node, ast.Assign) and _holds(form, form.flow.value(node.value))):
-            continue
-        stored = [n for target in node.targets for n in subtree(target) if isinstance(n, ast.Name) and n.id == name.id]
-        if any(form.flow.symbol(source, n) == symbol for n in stored):
-            return True
+    for said in form.flow.occurrences(form.flow.symbol(form.source(name), name)):
+        if isinstance(said.ctx, ast.Store):
+            stored = form.source(said).statement_of(said)
+            if isinstance(stored, ast.Assign) and _holds(form, form.flow.value(stored.value)):
+                return True
     return False
 
 
