@@ -12,7 +12,7 @@ from ..modules.module_calls import invoke
 from ..shapes import shapes
 from ..values.apart import run_apart
 from ..values.arguments import Arguments, function_env, parameters_of
-from ..values.mapped_axes import drop_axis, scan_carry, stacked
+from ..values.mapped_axes import drop_axis, scan_carry, stacked, traced
 from ..values.sites import Abs, Function, Repeated, Unmigratable
 from ..values.values import Const, Global, Tup, Unknown, Value
 
@@ -66,9 +66,10 @@ def _higher_scan(run: Any, arguments: Arguments, env: Any) -> Abs:
     if function is None or init is None:
         return Abs(Unknown("scan"))
     element = drop_axis(xs.value, 0) if xs is not None else Const(None)
-    result = invoke(run, function, [init.value, element])
+    carry = traced(init.value)
+    result = invoke(run, function, [carry, element])
     if isinstance(result, Tup) and len(result.items) == 2:
-        return Abs(Tup((scan_carry(init.value, result.items[0]), stacked(result.items[1]))), False, arguments.flags)
+        return Abs(Tup((scan_carry(carry, result.items[0]), stacked(result.items[1]))), False, arguments.flags)
     return Abs(Unknown("scan"), False, arguments.flags)
 
 
@@ -76,27 +77,29 @@ def _higher_cond(run: Any, arguments: Arguments, env: Any) -> Abs:
     values = [a for _, a in arguments.positional]
     if len(values) < 3:
         return Abs(Unknown("cond"), False, arguments.flags)
-    operands = [a.value for a in values[3:]]
+    operands = [traced(a.value) for a in values[3:]]
     results = [Abs(invoke(run, f, operands)) for f in values[1:3]]
     merged: Abs = run.merge_values(results)
-    return Abs(merged.value, False, arguments.flags)
+    return Abs(traced(merged.value), False, arguments.flags)
 
 
 def _higher_fori(run: Any, arguments: Arguments, env: Any) -> Abs:
     values = [a for _, a in arguments.positional]
     if len(values) < 4:
         return Abs(Unknown("fori_loop"), False, arguments.flags)
-    invoke(run, values[2], [Unknown("i"), values[3].value])
-    return Abs(values[3].value, False, arguments.flags)
+    carry = traced(values[3].value)
+    invoke(run, values[2], [Unknown("i"), carry])
+    return Abs(carry, False, arguments.flags)
 
 
 def _higher_while(run: Any, arguments: Arguments, env: Any) -> Abs:
     values = [a for _, a in arguments.positional]
     if len(values) < 3:
         return Abs(Unknown("while_loop"), False, arguments.flags)
-    invoke(run, values[0], [values[2].value])
-    invoke(run, values[1], [values[2].value])
-    return Abs(values[2].value, False, arguments.flags)
+    carry = traced(values[2].value)
+    invoke(run, values[0], [carry])
+    invoke(run, values[1], [carry])
+    return Abs(carry, False, arguments.flags)
 
 
 def _higher_map(run: Any, arguments: Arguments, env: Any) -> Abs:

@@ -14,6 +14,7 @@ LATER = "later"  # it is made so
 TYPED = "typed"  # and what it starts from follows the dtypes of the call, or what its arguments hold beside arrays
 SEVERAL = "several"  # it may be more than one array: no mark, but the site's own
 INIT = "kw:init"  # the constructor says the initializer
+COMPUTED = "computed"  # the call computes what it starts from, with jax
 NAMED = "named"  # and so does its name, or the function that makes it is called where this is not followed
 
 
@@ -34,6 +35,9 @@ def is_one(run: Any, site: Site, node: ast.Call, env: Any) -> bool:
             return _mark(site, TYPED)
         if site.kind == "param" and _is_by_constructor(run, site, node, env):
             return True
+        traced = {"typed": True, "computed": True}
+        if all(shown_by_shapes.shown(run, env.method, a, **traced) for a in given):
+            return _mark(site, TYPED, COMPUTED)
     return _is_named(run, site, node, env)
 
 
@@ -113,5 +117,6 @@ def _mark(site: Site, *more: str) -> bool:
 
 
 __all__ = [
-    "INIT", "LATER", "NAMED", "SEVERAL", "TYPED", "is_named_so", "is_one", "is_one_of_family", "made_before", "method_of",
+    "COMPUTED", "INIT", "LATER", "NAMED", "SEVERAL", "TYPED", "is_named_so", "is_one", "is_one_of_family", "made_before",
+    "method_of",
 ]  # fmt: skip

@@ -9,8 +9,19 @@ from typing import Any
 from ...frozen import frozen
 from .bundles import Bundle
 from .dims import Dim
-from .sites import Table, Unmigratable
-from .values import Array, Const, Global, Int, Lead, NeedsRank, Shape, Tup, Unknown, Value
+from .sites import Static, Table, Unmigratable
+from .values import Array, Const, Global, Int, Lead, NeedsRank, Real, Shape, Tup, Unknown, Value
+
+
+def traced(value: Value) -> Value:
+    """What JAX's control flow and maps make of a value: numbers are arrays there, and may be others at the next step."""
+    if isinstance(value, Tup):
+        return Tup(tuple(map(traced, value.items)), value.kind)
+    if isinstance(value, Table):
+        return Table({name: traced(item) for name, item in value.items.items()})
+    if isinstance(value, Int | Real) or (isinstance(value, Const) and isinstance(value.value, int | float | complex)):
+        return Array(Shape(()))
+    return Unknown("a value of JAX's control flow") if isinstance(value, Static) else value
 
 
 def scan_carry(before: Value, after: Value) -> Value:
@@ -21,7 +32,7 @@ def scan_carry(before: Value, after: Value) -> Value:
         return Tup(tuple(scan_carry(x, y) for x, y in zip(before.items, after.items)), after.kind)
     if isinstance(before, Bundle) and isinstance(after, Bundle):
         return before
-    return after
+    return traced(after)
 
 
 def stacked(value: Value) -> Value:
@@ -46,7 +57,8 @@ def insert_axis(value: Value, axis: int, dim: Dim | None) -> Value:
         # As below, the rank is taken to exceed the axis: so many dimensions stand before the last one.
         last = value.shape.dims[-1:] if axis else value.shape.dims
         return Array(Shape((*(None,) * (axis + 1), *last), Lead.unknown(*value.shape.needs())))
-    return value
+    made = traced(value)
+    return insert_axis(made, axis, dim) if isinstance(made, Array) else made
 
 
 @frozen

@@ -19,8 +19,11 @@ from .values import Const
 
 _OF_SHAPES = frozenset({"shape", "ndim", "size"})
 _OF_ALL = frozenset({"len", "isinstance", "type"})
+_LIKE = frozenset(f"jax.numpy.{name}_like" for name in ("zeros", "ones", "empty", "full"))  # an array that is given
 _SIZES = frozenset(f"{library}.{name}" for library in ("jax.numpy", "numpy") for name in ("shape", "ndim", "size"))
 _ARRAYS = ("jax.numpy.", "jax.random.", "jax.lax.", "jax.nn.", "jax.")
+_OF_VALUES = frozenset({"int", "float", "bool", "complex", "range", "str", "max", "min", "sorted", "any", "all", "hash"})
+_PYTHON = ("numpy.", "math.", "itertools.", "operator.index")  # what computes with numbers, and not while JAX traces
 _PLAIN = ("jax.numpy.dtype", "jax.numpy.result_type", "jax.numpy.promote_types", "jax.nn.initializers.", "jax.dtypes.")
 _NUMBERS = frozenset({"int", "str", "Tuple[int, ...]", "tuple[int, ...]"})
 _CHANGING = frozenset({"append", "extend", "insert", "pop", "remove", "clear", "update", "setdefault", "sort", "reverse"})
@@ -42,20 +45,22 @@ _OF_ARRAYS = frozenset(  # what arrays have
 )
 
 
-def shown(run: Any, method: Method, node: ast.expr, typed: bool = False) -> bool:
+def shown(run: Any, method: Method, node: ast.expr, typed: bool = False, computed: bool = False) -> bool:
     """Is an expression in a method the same in a call on shapes, whatever the method is called with?
 
     The dtype of an array is not: the dtypes of a call on shapes are guessed. Nor are flags and what else has a default:
     the call on shapes is made with the defaults. `typed`: the call is made on an example, so that dtypes are known, and
     what its arguments are beside arrays: `graph.irreps`. That no array is among what is read is seen when it is made.
+    `computed`: the call is traced, so that arrays may be computed from all that: `jnp.arange(x.shape[1])`.
     """
-    reading = _Shown(run, method, typed)
+    reading = _Shown(run, method, typed, computed)
     return reading.is_shown(node, reading.names_around(node) if typed else frozenset())
 
 
 class _Shown:
-    def __init__(self, run: Any, method: Method, typed: bool = False) -> None:
-        self.run, self.method, self.typed = run, method, typed
+    def __init__(self, run: Any, method: Method, typed: bool = False, computed: bool = False) -> None:
+        self.run, self.method, self.typed, self.computed = run, method, typed, computed
+        self.decided: _Shown = _Shown(run, method, typed) if computed else self  # what Python must know while JAX traces
         self.parameters = {p.arg: p for p in method.parameters}
         self.bound: dict[str, list[ast.AST]] = {}
         self.within: set[str] = set()  # what comprehensions bind for themselves
@@ -139,7 +144,13 @@ class _Shown:
             own |= {n.id for g in node.generators for n in subtree(g.target) if isinstance(n, ast.Name)}
         if isinstance(node, ast.Await | ast.Yield | ast.YieldFrom | ast.NamedExpr):
             return False
+        if not self._is_decided(node, own):
+            return False
         return all(self.is_shown(child, own) for child in ast.iter_child_nodes(node) if isinstance(child, _PARTS))
+
+    def _is_decided(self, node: ast.AST, own: frozenset[str]) -> bool:
+        """Does Python know, while JAX traces the call, which way an expression goes?"""
+        return not self.computed or all(self.decided.is_shown(test, own) for test in _deciding(node))
 
     def _is_beside_arrays(self, node: ast.Attribute) -> bool:
         """`x.irreps` of an argument that is given whatever else is called: arrays have no such attribute."""
@@ -244,7 +255,7 @@ class _Shown:
         for parent in self.method.source.ancestors(part):
             if parent is self.method.node:
                 break
-            if isinstance(parent, ast.If | ast.While | ast.IfExp) and not self.is_shown(parent.test, frozenset()):
+            if isinstance(parent, ast.If | ast.While | ast.IfExp) and not self.decided.is_shown(parent.test, frozenset()):
                 return False
             if isinstance(parent, ast.For) and not self.is_shown(parent.iter, frozenset()):
                 return False
@@ -292,7 +303,11 @@ class _Shown:
         known = self.run.project.qualname(self.method.source, node.func) or ""
         if known in _SIZES:
             return True
-        if known.startswith(_ARRAYS) and not known.startswith(_PLAIN):
+        if known.startswith(_ARRAYS) and not known.startswith(_PLAIN) and not self.computed:
+            return False
+        if self.computed and _asks_values(node, known):
+            return self.decided.is_shown(node, own)
+        if not self.computed and computes_arrays(self.run.project, known):
             return False
         if isinstance(node.func, ast.Name) and node.func.id in _OF_ALL:
             return True
@@ -301,10 +316,16 @@ class _Shown:
             if helper is not None and _asks_module(helper):
                 return False
         given = [*node.args, *[k.value for k in node.keywords]]
+        if self.computed and self._is_like(node):
+            given = given[1:]
         if isinstance(node.func, ast.Attribute) and _is_self(node.func.value) and node.func.attr in self.run.fields:
             if self._reads_fields(self.run.fields[node.func.attr]):
                 given = [a for a in given if not _is_self(a)]  # `self.get_size(self, n)`
         return all(self.is_shown(part, own) for part in [node.func, *given])
+
+    def _is_like(self, node: ast.Call) -> bool:
+        """Does a call make an array like the first that it is given, whatever that holds?"""
+        return self.run.project.qualname(self.method.source, node.func) in _LIKE
 
     def _reads_fields(self, field: Field) -> bool:
         """Does the function that a field holds by default ask a module that it is given for no more than its fields?"""
@@ -328,14 +349,18 @@ class _Shown:
         mine |= {name for part in parts for name in _bound_by(part)}
         own |= mine
         told = _OF_SHAPES | {"dtype"} if self.typed else _OF_SHAPES
-        shaped = {p.value for p in parts if isinstance(p, ast.Attribute) and p.attr in told}
+        shaped: set[ast.AST] = {p.value for p in parts if isinstance(p, ast.Attribute) and p.attr in told}
+        if self.computed:
+            shaped |= {p.args[0] for p in parts if isinstance(p, ast.Call) and p.args and self._is_like(p)}
         for part in parts:
-            if isinstance(part, ast.Name) and part.id in self.passing - mine:
+            if not self._is_decided(part, own):
+                return False
+            if isinstance(part, ast.Name) and part.id in self.passing - mine and not self.computed:
                 return False  # `lambda key: jnp.full((3,), i)` is called when the loop is over
             if isinstance(part, ast.Name) and part.id not in own and isinstance(part.ctx, ast.Load):
-                if part in shaped and self._is_last(part.id, node):
+                if part in shaped and (self.computed or self._is_last(part.id, node)):
                     continue  # `lambda: jnp.zeros(h.shape)`
-                later = not is_called_here(self.run.project, self.method.source, node)
+                later = not self.computed and not is_called_here(self.run.project, self.method.source, node)
                 if (later and len(self.bound.get(part.id, ())) > 1) or part.id in self.parameters:
                     return False
                 if not self._name(part):
@@ -362,6 +387,34 @@ class _Shown:
             return False
         helper = self.run.model.method(node.attr)
         return helper is None or _asks_module(helper)
+
+
+def _deciding(node: ast.AST) -> list[ast.expr]:
+    """What decides which way Python goes."""
+    if isinstance(node, ast.If | ast.IfExp | ast.While | ast.Assert):
+        return [node.test]
+    if isinstance(node, ast.BoolOp):
+        return node.values
+    return node.ifs if isinstance(node, ast.comprehension) else []
+
+
+def computes_arrays(project: Any, known: str, seen: frozenset[str] = frozenset()) -> bool:
+    """Does a function of the project compute with jax, itself or by another one that it calls?"""
+    found = project.definition(known) if known not in seen else None
+    if found is None or not isinstance(found[1], ast.FunctionDef):
+        return False
+    source, function = found
+    called = {project.qualname(source, n.func) or "" for n in subtree(function) if isinstance(n, ast.Call)}
+    if any(name.startswith(_ARRAYS) and not name.startswith(_PLAIN) for name in called):
+        return True
+    return any(computes_arrays(project, name, seen | {known}) for name in called)
+
+
+def _asks_values(node: ast.Call, known: str) -> bool:
+    """Does Python compute a call, of what arrays hold?"""
+    if isinstance(node.func, ast.Name) and node.func.id in _OF_VALUES:
+        return True
+    return known.startswith(_PYTHON) or (isinstance(node.func, ast.Attribute) and node.func.attr in ("item", "tolist"))
 
 
 def _in_order(node: ast.expr) -> ast.expr:

@@ -25,7 +25,7 @@ from ...linen.lists.unsized_items import UNSIZED
 from ...linen.modules import made_later
 from ...linen.modules.by_passes import IN_TURN
 from ...linen.modules.by_sizes import BY_SIZES
-from ...linen.modules.made_later import INIT, LATER, NAMED, TYPED
+from ...linen.modules.made_later import COMPUTED, INIT, LATER, NAMED, TYPED
 from ...linen.modules.made_under_flags import made_under_flags
 from ...linen.modules.merged_fields import merges
 from ...linen.outside import handed
@@ -194,9 +194,10 @@ def _variable(text: ClassText, site: Site) -> Parts:
     text.later[site] = None
     if NAMED in site.renders:
         return ("None",)  # nothing is written for it
+    kind = "LaterValue" if COMPUTED in site.renders else "LaterVariable"
     if site.kind == "variable":
-        return (f"{text.namer.parity('LaterVariable')}({text.variable_type(site.target)}, drawn=False)",)
-    made: Parts = (f"{text.namer.parity('LaterVariable')}({text.namer.name('flax.nnx.Param')}",)
+        return (f"{text.namer.parity(kind)}({text.variable_type(site.target)}, drawn=False)",)
+    made: Parts = (f"{text.namer.parity(kind)}({text.namer.name('flax.nnx.Param')}",)
     if INIT in site.renders:
         made = (*made, ", init=", *text.expression(site.renders[INIT], site))
     return (*made, ")")

@@ -97,9 +97,22 @@ REFUSED: dict[str, str] = {
     ),
     "what arrays hold": "m = h.mean(0)\nw = self.param('w', lambda key: -m)\nreturn h + w",
     "an array": "w = self.param('w', lambda key, m: -m, h.mean(0))\nreturn h + w",
-    "a name bound again": (
-        "n = h.shape[-1]\nf = lambda key: jnp.full((n,), 2.0)\nw = self.param('w', f)\nn = 9\nreturn h + w * n"
+    "a flag in what is computed": "m = jnp.arange(h.shape[-1]) + train\nreturn h + self.param('w', lambda key: m * 1.0)",
+    "what Python makes of an array": (
+        "n = int(jnp.ones(h.shape[-1]).sum())\nreturn h + self.param('w', lambda key: n * jnp.ones(h.shape[-1]))"
     ),
+    "a branch by an array": (
+        "n = 2.0 if jnp.ones(h.shape[-1]).sum() > 3 else 1.0\n"
+        "return h + self.param('w', lambda key: n * jnp.ones(h.shape[-1]))"
+    ),
+    "a branch by an array, in the initializer": (
+        "n = jnp.ones(h.shape[-1]).sum()\n"
+        "return h + self.param('w', lambda key: (2.0 if n > 3 else 1.0) * jnp.ones(h.shape[-1]))"
+    ),
+    "what numpy makes of an array": (
+        "import numpy\nn = numpy.asarray(jnp.ones(h.shape[-1])) + 1\nreturn h + self.param('w', lambda key: jnp.asarray(n))"
+    ),
+    "what a module has made": "m = nn.Dense(4)(h)\nreturn m * self.param('w', lambda key: m.mean(0))",
     "a flag": "if train:\n  h = h * self.param('w', nn.initializers.ones, (h.shape[-1],))\nreturn h",
     "a shape by a flag": (
         "n = 1\nif train:\n  n = 2\nreturn h + self.param('w', nn.initializers.ones, (n, h.shape[-1])).sum(0)"
