@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from ...linen.flow.flow_values import Collection, State, Tracked, Value
+from ...linen.flow.flow_values import Collection, State, Tracked, Value, Variables
 
 if TYPE_CHECKING:
     from .functional import _Functional
@@ -34,6 +34,29 @@ def like(form: _Functional, value: Value, part: str) -> bool:
             return False
         todo += [other for other in given[name] if other is not None]
     return bool(value.names)
+
+
+def whole(form: _Functional, value: Value) -> bool:
+    """Do fields hold all that init returned, of which the state of params stands for `{"params": params}`?
+
+    For a state: has it such a field?
+    """
+    found: set[str] = set()
+    while True:
+        before = len(found)
+        for node, made in form.uses:
+            if isinstance(node, ast.Call) and isinstance(made, State):
+                for keyword in node.keywords:
+                    held = form.flow.value(keyword.value)
+                    if keyword.arg is not None and form.has(held) and _is_whole(held, found):
+                        found.add(keyword.arg)
+        if len(found) == before:
+            break
+    return bool(found - {"params"}) if isinstance(value, State) else _is_whole(value, found - {"params"})
+
+
+def _is_whole(value: Value, fields: set[str]) -> bool:
+    return isinstance(value, Variables) or (isinstance(value, Collection) and not fields.isdisjoint(value.names))
 
 
 def of_trees(form: _Functional) -> set[str]:

@@ -16,7 +16,7 @@ from ...edits import Part
 from ...linen.flow import flow_changes
 from ...linen.flow.flow_values import Collection, Items, OptState, Record, State, Value, Variables, is_params
 from ...linen.flow.self_names import SelfName
-from . import change_aliases, changes, functional_kinds, linen_trees, loaded
+from . import change_aliases, changes, functional_fields, functional_kinds, linen_trees, loaded
 from .rewrite import Unsupported
 
 if TYPE_CHECKING:
@@ -151,6 +151,8 @@ def whole(form: _Functional, node: ast.expr) -> str:
         if len(found) != 1 or any(isinstance(item, Items | State) for item in held):
             raise Unsupported(node, "a record with several kinds of trees that is saved")
         return ", whole=True" if found == {True} and len(form.parts) == 1 else ""
+    if isinstance(value, State | Collection) and functional_fields.whole(form, value):
+        raise Unsupported(node, "a field with all that init returned, by its names")
     all_of_it = isinstance(value, Variables) or (isinstance(value, State | OptState) and value.whole)
     return ", whole=True" if all_of_it and len(form.parts) == 1 else ""
 

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 from ...linen.flow.flow_values import SAME_TREE, Collection, Gradients, State, Symbol, Value, Variables, is_params
 from ...trees import subtree
-from . import trees
+from . import functional_fields, trees
+from .rewrite import Unsupported
 
 if TYPE_CHECKING:
     from .functional import _Functional
@@ -77,6 +78,8 @@ def shown(form: _Functional, node: ast.AST) -> bool:
     graphdef = structure_of(form, node) or beside_init(form, node)
     if not graphdef:
         return False
+    if isinstance(value, Collection) and functional_fields.whole(form, value):
+        raise Unsupported(node, "a field with all that init returned, by its names")
     single = len(form.parts) == 1
     opening, closing = ("{'params': ", "}") if whole and single else ("", "")
     written = form.context(node).parity("linen_tree" if single or not whole else "linen_values")

@@ -135,7 +135,7 @@ def stores(form: _Native, name: ast.Name) -> bool:
     statement = form.statement(name)
     if name in form.flow.loaded or changes.of_place(form, name) is not None:
         return True
-    return (isinstance(statement, ast.Assign) and target(form, statement.value) is not None)
+    return isinstance(statement, ast.Assign) and target(form, statement.value) is not None
 
 
 def takes(form: Rewrite, node: ast.AST) -> bool:
@@ -231,7 +231,7 @@ def _check(form: _Native, node: ast.AST) -> None:
     """Unsupported where Linen's trees have more than names and arrays."""
     if masks.has_axes(form):
         raise Unsupported(node, "variables with axes that are saved or read back")
-    if collections.whole(form) and form.fields:
+    if (collections.whole(form) and form.fields) or form.whole_fields:
         raise Unsupported(node, "a state of all that init returned, with fields, that is saved or read back")
 
 

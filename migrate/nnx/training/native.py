@@ -158,7 +158,7 @@ class _Native(Rewrite):
         self.state_class = state_fields.find(self)
         if self.state_class is not None:
             self.fields = frozenset(field.name for field in self.state_class.fields)
-        self.tree_fields = field_trees.find(self)
+        self.tree_fields, self.whole_fields = field_trees.find(self)
         statistics.check(self)
         self.streams = self._streams()
         self.trees = trees.find(self)
@@ -523,7 +523,7 @@ class _Native(Rewrite):
             if trees.part(self, node, parent):
                 return
             raise Unsupported(node, "a part of params that goes where it is not only looked at")
-        if self._in_apply(parent) or self.statement(node) is self.init_statement or self._dropped(node):
+        if self.in_apply(parent) or self.statement(node) is self.init_statement or self._dropped(node):
             return
         if loaded.target(self, parent) is node:
             return  # with the call
@@ -556,7 +556,7 @@ class _Native(Rewrite):
             return False
         return self.component.holds(self.flow.value(call))
 
-    def _in_apply(self, parent: ast.AST) -> bool:
+    def in_apply(self, parent: ast.AST) -> bool:
         """Is `parent` the dictionary of variables of an apply of this component, or one that went?"""
         if not isinstance(parent, ast.Dict):
             return False
@@ -581,7 +581,7 @@ class _Native(Rewrite):
             if loops.drop_assignment(self, node) or aux_results.kept_name(self, node) or self._of_apply(node):
                 return
             raise Unsupported(node, "a collection under another name")
-        if self._in_apply(parent) or self._dropped(node) or isinstance(node, ast.Call):
+        if self.in_apply(parent) or self._dropped(node) or isinstance(node, ast.Call):
             return
         if isinstance(parent, ast.keyword) and parent.arg == "batch_stats" and self._makes_state(parent):
             return

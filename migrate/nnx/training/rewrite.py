@@ -350,7 +350,7 @@ class Rewrite:
             inside = [n for name in names for n in subtree(given[name]) if isinstance(n, ast.expr)]
             said: ast.AST | None
             try:
-                said = _Inputs(given, self.flow, self._one_tuple).visit(tree)
+                said = _Inputs(given, self.flow, self._one_tuple, self._is_number).visit(tree)
             except IndexError:
                 raise Unsupported(call, f"{argument.name} is of an input that this call does not give") from None
             tracked = {ast.dump(n) for n in inside if isinstance(self.flow.value(n), Tracked)}
@@ -376,7 +376,7 @@ class Rewrite:
                 if computed is None:
                     return None
                 given[name] = computed
-        return _Inputs(given, self.flow, self._one_tuple).visit(ast.parse(origin, mode="eval"))  # type: ignore[no-any-return]
+        return _Inputs(given, self.flow, self._one_tuple, self._is_number).visit(ast.parse(origin, mode="eval"))  # type: ignore[no-any-return]
 
     def _spread(self, args: list[ast.expr]) -> list[ast.expr]:
         """`*inputs` as `inputs[0], inputs[1]`, where the one thing that the name holds is a tuple of as many."""
@@ -392,16 +392,27 @@ class Rewrite:
 
     def _one_tuple(self, node: ast.expr) -> ast.Tuple | ast.List | None:
         """The tuple that is all that a name is ever given, or the list which nobody changes."""
-        if not isinstance(node, ast.Name) or node.id in self.source(node).names.imports:
+        value = self._one_value(node)
+        if not isinstance(value, ast.Tuple | ast.List) or any(isinstance(element, ast.Starred) for element in value.elts):
             return None
-        source = self.source(node)
+        return value if isinstance(value, ast.Tuple) or self._is_only_taken_apart(node) else None  # type: ignore[arg-type]
+
+    def _one_value(self, node: ast.expr) -> ast.expr | None:
+        """What an assignment says that a name is given, where that is the only one."""
+        source = self.flow.source_of.get(node)  # none of a default that another file says
+        if not isinstance(node, ast.Name) or source is None or node.id in source.names.imports:
+            return None
         scope = source.names.binding_scope(node.id, node)
         binders = [b for b in source.names.binders(node.id) if source.names.bound_by(b) is scope]
         statement = source.parents.get(binders[0]) if len(binders) == 1 else None
-        value = statement.value if isinstance(statement, ast.Assign) and binders[0] in statement.targets else None
-        if not isinstance(value, ast.Tuple | ast.List) or any(isinstance(element, ast.Starred) for element in value.elts):
-            return None
-        return value if isinstance(value, ast.Tuple) or self._is_only_taken_apart(node) else None
+        return statement.value if isinstance(statement, ast.Assign) and binders[0] in statement.targets else None
+
+    def _is_number(self, node: ast.expr) -> bool:
+        """Is an input a number of Python's, which has no shape of its own: `init(key, 0.0)`, `t = -1.0; init(key, t)`?"""
+        value = self._one_value(node) or node
+        if isinstance(value, ast.UnaryOp) and isinstance(value.op, ast.USub | ast.UAdd):
+            value = value.operand
+        return isinstance(value, ast.Constant) and isinstance(value.value, int | float | complex)
 
     def _is_only_taken_apart(self, node: ast.Name) -> bool:
         """Is what a name holds nowhere handed on as a whole, nor given other items?"""
@@ -443,15 +454,22 @@ class _Inputs(ast.NodeTransformer):
     """Puts a call's inputs for the parameter names; the shape of an array of ones or zeros is read off its text."""
 
     def __init__(
-        self, given: dict[str, ast.expr], flow: Flow, one_tuple: Callable[[ast.expr], ast.Tuple | ast.List | None]
+        self,
+        given: dict[str, ast.expr],
+        flow: Flow,
+        one_tuple: Callable[[ast.expr], ast.Tuple | ast.List | None],
+        is_number: Callable[[ast.expr], bool],
     ) -> None:
         self.given = given
         self.flow = flow
         self.one_tuple = one_tuple  # of a name
+        self.is_number = is_number
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
         """`(1, 28, 28, 1)` for the whole shape of `jnp.ones((1, 28, 28, 1))`."""
         given = self._input(node.value) if node.attr == "shape" else None
+        if given is not None and self.is_number(given):
+            return ast.Tuple([], ast.Load())
         if self._shape(given) is None or not isinstance(given, ast.Call):
             return self.generic_visit(node)
         shape = given.args[0]

@@ -302,9 +302,14 @@ def as_in_linen(form: _Native, node: ast.AST) -> str:
     found = f"{form.context(node).parity('linen_params')}({form.model_of(node)})"
     if not isinstance(form.flow.value(node), Variables):
         return found
-    if form.plan.collections - {"params"}:
-        raise Unsupported(node, "all collections as a tree")
+    _check_whole(form, node)
     return f"{{'params': {found}}}"
+
+
+def _check_whole(form: _Native, node: ast.AST) -> None:
+    """Unsupported where a tree has more than params, which are all that stands for it here."""
+    if isinstance(form.flow.value(node), Variables) and form.plan.collections - {"params"}:
+        raise Unsupported(node, "all collections as a tree")
 
 
 def kept(form: _Native, node: ast.AST, parent: ast.AST) -> bool:
@@ -371,6 +376,7 @@ def of_library(form: Rewrite, call: ast.Call) -> bool:
 
 def params(form: _Native, node: ast.AST) -> str:
     """The params of the model for which `node` stands, as they are now."""
+    _check_whole(form, node)
     context = form.context(node)
     return f"{context.name('flax.nnx.state')}({form.model_of(node)}, {context.name('flax.nnx.Param')})"
 
