@@ -232,9 +232,13 @@ def _read_by_name(form: _Native, call: ast.Call) -> bool:
     Unsupported where nobody can tell.
     """
     parent = form.parent(call)
+    while isinstance(parent, ast.Tuple):
+        parent = form.parent(parent)
     holder = form.over_keyword(parent)
-    if isinstance(holder, ast.Dict | ast.List | ast.FormattedValue) or _is_mask(form, parent):
+    if isinstance(holder, ast.Dict | ast.List | ast.FormattedValue | ast.BinOp) or _is_mask(form, parent):
         return True
+    if isinstance(holder, ast.Attribute):
+        raise Unsupported(call, "a tree of params that is taken apart")
     if not isinstance(holder, ast.Call) or call is holder.func:
         return False
     if made(form, holder):

@@ -174,3 +174,15 @@ def test_stands_in_others(name: str) -> None:
     text = text.replace("apply(state.ema", 'apply({"params": state.ema}')
     for jit in ("nnx", "functional"):
         printing_sides.check(f"a_field_{name}_{jit}", text, jit)
+
+
+MAPPED = "jax.tree.map(jnp.asarray, state.params)"
+NEW = [*(name for name in DISPLAYS if "_" in name), "items"]
+
+
+@pytest.mark.parametrize("name", NEW)
+def test_new_trees_stand_in_others(name: str) -> None:
+    """The same for what is made of params leaf by leaf."""
+    shown = {**DISPLAYS, "items": "print({k: t['bias'] for k, t in state.ema.items()})"}[name].replace("state.ema", MAPPED)
+    text = "from flax.traverse_util import flatten_dict\n" + PARAMS.replace("SHOW", shown)
+    printing_sides.check(f"a_new_tree_{name}", text, "nnx")
