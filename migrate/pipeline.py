@@ -18,6 +18,7 @@ from .linen.project.index import Project
 from .plan import ClassPlan, Plan
 from .progress import counted
 from .rule import Rule, Visit, Visitor, all_rules
+from .siblings import said_in_full
 from .source import SourceFile
 from .stack import with_deep_stack
 
@@ -60,7 +61,7 @@ def migrate_project(
     A file whose rewrite fails is left as it was, and the others are then rewritten to work with it as it is.
     """
     given = list(sources)
-    return with_deep_stack(lambda: _migrated(given, options or Options(), per_file or {}, unread, configured))
+    return with_deep_stack(lambda: _migrated(said_in_full(given), options or Options(), per_file or {}, unread, configured))
 
 
 def _migrated(

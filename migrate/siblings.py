@@ -7,7 +7,9 @@ of the project tell: those of the file itself, and those by which others import 
 from __future__ import annotations
 
 import ast
+import dataclasses
 import weakref
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -66,8 +68,24 @@ def beside(project: Project | None, source: SourceFile) -> str:
     if own or project is None or imports_as_scripts_do(source):
         return own
     if project not in _known:
-        _known[project] = _by_others(project)
+        _known[project] = _by_others(project.files)
     return _known[project].get(source.module) or _below_package(source)
+
+
+def said_in_full(sources: Sequence[SourceFile]) -> list[SourceFile]:
+    """`sources`, of which none has in `prefix` what the project's imports do say of its name.
+
+    `models/net.py` beside `agents/net.py` is `models.net` for imports too, where these are folders of a namespace package.
+    """
+    if not any(source.prefix for source in sources):
+        return list(sources)
+    known = _by_others({source.module: source for source in sources})
+
+    def said(source: SourceFile) -> bool:
+        before = known.get(source.module, "")
+        return bool(source.prefix) and before.startswith(f"{source.prefix}.") and not imports_as_scripts_do(source)
+
+    return [dataclasses.replace(source, prefix="") if said(source) else source for source in sources]
 
 
 def above(project: Project | None, module: str) -> str:
@@ -84,7 +102,7 @@ def spelled(project: Project | None, module: str) -> str:
     if project is None or module not in project.files:
         return module
     if project not in _known:
-        _known[project] = _by_others(project)
+        _known[project] = _by_others(project.files)
     package = _known[project].get(module, "").removeprefix(".")
     return package + module.rpartition(".")[2] if package else above(project, module) + module
 
@@ -164,28 +182,28 @@ def _own(source: SourceFile) -> str:
     return found
 
 
-def _by_others(project: Project) -> dict[str, str]:
+def _by_others(files: Mapping[str, SourceFile]) -> dict[str, str]:
     """Module → what stands before its name where other files import it."""
     found: dict[str, str] = {}
-    for source in project.files.values():
+    for source in files.values():
         for node in [*source.by_kind.get(ast.ImportFrom, ()), *source.by_kind.get(ast.Import, ())]:
             if isinstance(node, ast.ImportFrom):
                 names = source.names
                 if node.module and not node.level and node.names[0].name == "*":
-                    _note(project, found, _resolved(source, node.module), node.module)
+                    _note(files, found, _resolved(source, node.module), node.module)
                 for local, dotted in names.bindings(node):
                     base = dotted.rpartition(".")[0]
                     if node.level:
                         for module in (dotted, base):
-                            if module in project.files and module != source.module:
+                            if module in files and module != source.module:
                                 found[module] = "."
                     elif node.module:
                         written = next((a.name for a in node.names if (a.asname or a.name) == local), "")
-                        _note(project, found, dotted, f"{node.module}.{written}")
-                        _note(project, found, base, node.module)
+                        _note(files, found, dotted, f"{node.module}.{written}")
+                        _note(files, found, base, node.module)
             elif isinstance(node, ast.Import):
                 for alias in node.names:
-                    _note(project, found, _resolved(source, alias.name), alias.name)
+                    _note(files, found, _resolved(source, alias.name), alias.name)
     return found
 
 
@@ -193,9 +211,9 @@ def _resolved(source: SourceFile, written: str) -> str:
     return source.resolve(written) if source.resolve is not None else written
 
 
-def _note(project: Project, found: dict[str, str], module: str, written: str) -> None:
+def _note(files: Mapping[str, SourceFile], found: dict[str, str], module: str, written: str) -> None:
     """`import pkg.models.vit` says that `vit` and its neighbours stand in `pkg.models`, where the directories agree."""
-    source = project.files.get(module)
+    source = files.get(module)
     package = written.rpartition(".")[0]
     if source is None or not package or source.is_package:
         return

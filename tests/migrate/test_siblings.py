@@ -275,3 +275,53 @@ def test_a_script_that_puts_a_folder_on_the_path(tmp_path: Path) -> None:
     migrated(tmp_path)
     assert list(tmp_path.rglob("linen_parity.py")) == [tmp_path / "code/models/linen_parity.py"]
     assert printed(tmp_path, "nb/show.py") == before
+
+
+TWO_FOLDERS = """import jax
+import jax.numpy as jnp
+from agents.steps import loss
+from models.deep.blocks import Net as Deep
+{imports}
+
+for model in (Net(), Deep()):
+    variables = model.init(jax.random.key(0), jnp.ones((1, 3, 4)))
+    ones = jax.tree.map(jnp.ones_like, variables)
+    print([leaf.shape for leaf in jax.tree.leaves(variables)], float(loss(model, ones)))
+"""
+STEPS = """import jax.numpy as jnp
+
+import models.net
+from agents.net import SCALE
+
+
+def loss(model, variables):
+    return SCALE * model.apply(variables, jnp.ones((1, 3, 4))).mean() + isinstance(model, models.net.Net)
+"""
+
+
+@pytest.mark.parametrize("imports", ["from models.net import Net", "import models.net\nNet = models.net.Net"])
+def test_folders_of_a_namespace_package_that_hold_files_of_one_name(tmp_path: Path, imports: str) -> None:
+    """The folder is no prefix that tells the files apart here: imports say it. `import linen_parity` found nothing."""
+    texts = {
+        "models/net.py": ATTENDS.format(imports=""),
+        "models/deep/__init__.py": "",
+        "models/deep/blocks.py": ATTENDS.format(imports="from models.net import Dense as Other"),
+        "models/odd.py": STAYS.format(imports="from models.net import Dense"),
+        "agents/net.py": "SCALE = 3.0\n",
+        "agents/steps.py": STEPS,
+        "scripts/net.py": ATTENDS.format(imports="import beside") + MAIN,
+        "scripts/beside.py": ATTENDS.format(imports="import net"),
+        "main.py": TWO_FOLDERS.format(imports=f"{imports}\nimport models.odd"),
+    }
+    for name, text in texts.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True, parents=True)
+        (tmp_path / name).write_text(text)
+    before = printed(tmp_path, "main.py")
+    migrated(tmp_path)
+    assert "from models import linen_parity\n" in (tmp_path / "models/net.py").read_text()
+    assert "\nimport linen_parity\n" in (tmp_path / "scripts/net.py").read_text()
+    assert printed(tmp_path, "main.py") == before
+    assert "Net" in printed(tmp_path, "scripts/net.py")
+    after = {name: (tmp_path / name).read_text() for name in texts}
+    migrated(tmp_path)
+    assert {name: (tmp_path / name).read_text() for name in texts} == after
