@@ -422,7 +422,8 @@ class LoopExecution(Expressions):
         for name in lost:
             bound = inner.names[name]
             counts = bound.static and isinstance(bound.value, Int)
-            unknown = NoneAtFirst("None in the first pass of a loop") if bound.value == Const(None) else OPAQUE
+            is_none = bound.value == Const(None) or isinstance(bound.value, NoneAtFirst)
+            unknown = NoneAtFirst("None in the first pass of a loop") if is_none else OPAQUE
             inner.names[name] = Abs(Int(Dim.local(name)) if counts else unknown, bound.static, bound.flags)
         for (name, index), tracker in phis.items():
             inner.names[name] = none_in_passes.sized(inner.names[name], index, local_dim(tracker))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
 from ...catalog import layers
@@ -34,7 +35,17 @@ from ..generated import bridging, foreign
 from ..lifted import lifted
 from ..setup import setup_conditions, setup_names
 from ..text.text_parts import Details, InitLines, joined, short
-from . import asked_presence, asking, call_defaults, called_lambdas, first_inputs, lent_fields, own_names, rank_checks
+from . import (
+    asked_presence,
+    asking,
+    call_defaults,
+    called_lambdas,
+    first_inputs,
+    lent_fields,
+    none_at_first,
+    own_names,
+    rank_checks,
+)
 
 if TYPE_CHECKING:
     from .class_text import ClassText
@@ -133,6 +144,8 @@ def built_layer(text: ClassText, site: Site) -> layers.Built:
             given[name] = layer_arg(text.run, site.target, name, bound, lambda b, n=name: _argument(text, site, n, b))
         else:
             held[name] = layer_arg(text.run, site.target, name, bound, lambda b, n=name: (f"<{n}>",))
+    for name, bound in _overridden(site, given).items():
+        held[name] = layer_arg(text.run, site.target, name, bound, lambda b, n=name: (f"<{n}>",))
     for name in [*moved, *site.calltime]:
         if name in layer.instead_of_moved:
             given[name] = layers.Arg((layer.instead_of_moved[name],), layers.AT_CALL)
@@ -157,6 +170,14 @@ def built_layer(text: ClassText, site: Site) -> layers.Built:
         raise Unmigratable(error.code, error.reason, site.node) from error
     except layers.BadCall as error:
         raise Unmigratable("NNX165", str(error), site.node) from error
+
+
+def _overridden(site: Site, given: Collection[str]) -> dict[str, BoundArg]:
+    """What a partial binds by name and its call gives anew: by position, the call would give it twice."""
+    said_in_full = site.choice or site.lifted or site.held or site.renders.get("spelled")
+    if site.factory is None or said_in_full:
+        return {}
+    return {name: bound for name, bound in site.factory.args.items() if name in given}
 
 
 def _layer(text: ClassText, site: Site) -> Parts:
@@ -310,11 +331,11 @@ def added_value(text: ClassText, site: Site, added: AddedArgument, argument: str
         reason = f"some calls of {name} give it `{argument}` and others do not, by conditions that cannot be told apart"
         raise Unmigratable("NNX132", reason, site.node)
     if isinstance(value, NoneAtFirst) and added.origin.startswith("None if"):
-        return "None"  # what is made is made in the first pass: were it not so, there would be other weights than in Linen
+        return none_at_first.said(text, site, argument, added.name)
     if not isinstance(value, Array):
         why = f"`{added.name}` of {name} is not known: `{argument}` is not an array here"
         raise asking.lacking(Unmigratable("NNX110", why, site.node), site, argument)
-    if added.origin.startswith("None if") and whole_argument(value) in text.run.optional_arguments:
+    if added.origin.startswith("None if") and whole_argument(value):
         text.optional.add(whole_argument(value))  # optional there, and optional here
     if index == -1:
         dim = value.shape.dim(-1)
