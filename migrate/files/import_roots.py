@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 
 # In source text and in the strings of a notebook. A name in a comment or docstring only keeps what was there.
-_STATEMENT = re.compile(rb'(?:^|["\n;])[ \t]*(?:from[ \t]+(\.*)(\w*)|import[ \t]+()(\w+))')
+_STATEMENT = re.compile(rb'(?:^|["\n;])[ \t]*(?:from[ \t]+(\.*)(\w*)|import[ \t]+()(\w+))(\.?)')
 
 
 def only_folders(tops: Iterable[Path], texts: Mapping[Path, bytes], installed: Collection[str]) -> set[Path]:
@@ -24,34 +24,46 @@ def only_folders(tops: Iterable[Path], texts: Mapping[Path, bytes], installed: C
     by_name: dict[bytes, set[Path]] = {}
     for top in open_tops:
         by_name.setdefault(top.name.encode(), set()).add(top)
-    inside = {top: _entries(top) - {name.encode() for name in installed} for top in open_tops}
+    inside = {top: _entries(top) for top in open_tops}
+    for entries in inside.values():
+        for name in installed:
+            entries.pop(name.encode(), None)
     shown: set[Path] = set()
     for path, text in _with_neighbours(open_tops, texts):
         around = next((top for top in path.parents if top in open_tops), None)
         depth = len(path.parent.relative_to(around).parts) if around is not None else 0
-        for dots, name, _, plain in _STATEMENT.findall(text):
+        for dots, name, _, plain, dot in _STATEMENT.findall(text):
             if dots:
                 if around is not None and len(dots) > depth and path != around / "__init__.py":
                     open_tops.discard(around)
                 continue
             said = name or plain
             for top in by_name.get(said, ()):
-                if said not in inside[top]:
+                if not _can_mean(inside[top], said, dot):
                     open_tops.discard(top)
-            if around is not None and said in inside[around] and not _stands_in(path.parent, around, said):
+            if around is not None and _can_mean(inside[around], said, dot) and not _stands_in(path.parent, around, said):
                 shown.add(around)
         if not open_tops:
             break
     return shown & open_tops
 
 
-def _entries(top: Path) -> set[bytes]:
-    """What can be imported where `top` is on the path."""
+def _entries(top: Path) -> dict[bytes, bool]:
+    """What can be imported where `top` is on the path: is it a folder?"""
+    found: dict[bytes, bool] = {}
     try:
-        found = [entry.name for entry in os.scandir(top) if entry.is_dir() or entry.name.endswith(".py")]
+        for entry in os.scandir(top):
+            if entry.is_dir() or entry.name.endswith(".py"):
+                name = entry.name.removesuffix(".py").encode()
+                found[name] = found.get(name, False) or entry.is_dir()
     except OSError:
-        return set()
-    return {name.removesuffix(".py").encode() for name in found} - {b"__init__", b"setup", b"conftest"}
+        return {}
+    return {name: is_folder for name, is_folder in found.items() if name not in (b"__init__", b"setup", b"conftest")}
+
+
+def _can_mean(entries: Mapping[bytes, bool], name: bytes, dot: bytes) -> bool:
+    """Can an import mean one of them? `net.parts` is nothing of a file `net.py`; it may lie in a package of that name."""
+    return entries.get(name, False) if dot else name in entries
 
 
 def _with_neighbours(tops: set[Path], texts: Mapping[Path, bytes]) -> Iterator[tuple[Path, bytes]]:

@@ -55,6 +55,8 @@ OTHERS = {
     "a file at its top imports what lies beside it": {"game/other.py": "from .nets import net\n"},
     "a folder of it imports what lies above": {"game/nets/more.py": "from ..other import f\n", "game/other.py": "f = 1\n"},
     "nothing in it is imported by a short name": {"game/run.py": "import json\n"},
+    "a file of it has its name": {"game/run.py": "from game.nets.net import Net\n", "game/game.py": ""},
+    "a file that has its name is imported": {"game/run.py": "import game.game\nimport game.nets.net\n", "game/game.py": ""},
     "a library has that name": {"game/run.py": "import optax\n", "game/optax.py": ""},
     "a folder has what is imported beside it": {
         "game/run.py": "",
