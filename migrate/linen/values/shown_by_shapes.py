@@ -22,6 +22,7 @@ _OF_ALL = frozenset({"len", "isinstance", "type"})
 _LIKE = frozenset(f"jax.numpy.{name}_like" for name in ("zeros", "ones", "empty", "full"))  # an array that is given
 _SIZES = frozenset(f"{library}.{name}" for library in ("jax.numpy", "numpy") for name in ("shape", "ndim", "size"))
 _ARRAYS = ("jax.numpy.", "jax.random.", "jax.lax.", "jax.nn.", "jax.")
+_SCOPES = frozenset(f"jax.{name}" for name in ("ensure_compile_time_eval", "named_scope", "profiler.TraceAnnotation"))
 _OF_VALUES = frozenset({"int", "float", "bool", "complex", "range", "str", "max", "min", "sorted", "any", "all", "hash"})
 _PYTHON = ("numpy.", "math.", "itertools.", "operator.index")  # what computes with numbers, and not while JAX traces
 _PLAIN = ("jax.numpy.dtype", "jax.numpy.result_type", "jax.numpy.promote_types", "jax.nn.initializers.", "jax.dtypes.")
@@ -259,9 +260,16 @@ class _Shown:
                 return False
             if isinstance(parent, ast.For) and not self.is_shown(parent.iter, frozenset()):
                 return False
+            if isinstance(parent, ast.With) and all(self._is_same_within(item.context_expr) for item in parent.items):
+                continue
             if isinstance(parent, ast.Try | ast.Match | ast.With | ast.BoolOp):
                 return False
         return True
+
+    def _is_same_within(self, context: ast.expr) -> bool:
+        """Does a `with` change nothing of what its statements compute, and leave out none of them?"""
+        called = context.func if isinstance(context, ast.Call) else context
+        return self.run.project.qualname(self.method.source, called) in _SCOPES
 
     def _change(self, part: ast.AST) -> bool:
         if isinstance(part, ast.Call):
