@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import contextlib
+import inspect
+import zlib
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import jax
@@ -53,3 +56,32 @@ def quick_initializers(monkeypatch: pytest.MonkeyPatch) -> None:
     """
     monkeypatch.setattr(DRAWS, "normal", _quick(DRAWS.normal, _normal))
     monkeypatch.setattr(DRAWS, "truncated_normal", _quick(DRAWS.truncated_normal, _clipped))
+
+
+@contextlib.contextmanager
+def drawn_by_shape() -> Iterator[None]:
+    """Initializers draw numbers that follow from shapes alone: so both sides of a migration start from the same values."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("normal", "truncated_normal", "uniform", "orthogonal"):
+            patch.setattr(DRAWS, name, _by_shape(getattr(DRAWS, name)))
+            patch.setattr(jax.random, name, getattr(DRAWS, name))
+        yield
+
+
+def _by_shape(draw: Callable[..., Any]) -> Callable[..., Any]:
+    signature = inspect.signature(draw)
+
+    def drawn(*arguments: Any, **keywords: Any) -> Any:
+        bound = signature.bind(*arguments, **keywords)
+        bound.apply_defaults()
+        given = bound.arguments
+        shape = tuple(given["shape"] or ())
+        if draw.__name__ == "orthogonal":
+            shape = (*shape, given["n"], given["n"] if given["m"] is None else given["m"])
+        dtype = jax.dtypes.canonicalize_dtype(given["dtype"] or float)
+        part = np.random.RandomState(zlib.crc32(repr(shape).encode())).uniform(size=shape)
+        low, high = given.get("lower", given.get("minval", -2.0)), given.get("upper", given.get("maxval", 2.0))
+        numbers = low + (high - low) * part
+        return jnp.asarray(numbers * (1 + 0.5j) if jnp.issubdtype(dtype, jnp.complexfloating) else numbers, dtype)
+
+    return drawn
