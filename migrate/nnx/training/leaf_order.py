@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 
-from ...linen.flow.flow_values import Collection, Gradients, Items, State, Value, Variables, is_params
+from ...linen.flow.flow_values import Collection, Gradients, Items, State, Tracked, Value, Variables, is_params
 from ...trees import subtree
 from . import leaf_functions
 from .rewrite import Rewrite, Unsupported
@@ -95,8 +95,9 @@ def orderless(form: Rewrite, node: ast.AST) -> bool:
             return False
         return orderless(form, made)
     if isinstance(parent, ast.Call) and node in parent.args:
-        if isinstance(parent.func, ast.Name) and parent.func.id == "map":
-            return len(parent.args) == 2 and orderless(form, parent)
+        together = _together(parent)
+        if together:
+            return (len(together) == 1 or _like(form, together)) and orderless(form, parent)
         name = form.flow.name(parent.func) or ""
         if name.startswith(_ARRAYS) and len(parent.args) == 1 and not parent.keywords:
             last = name.rpartition(".")[2]
@@ -107,3 +108,56 @@ def orderless(form: Rewrite, node: ast.AST) -> bool:
         same = form.flow.occurrences(form.flow.symbol(form.source(node), parent.targets[0]))
         return all(orderless(form, name) for name in same if isinstance(name.ctx, ast.Load))
     return False
+
+
+def _together(call: ast.Call) -> list[ast.expr]:
+    """The lists that `zip` or `map` goes through."""
+    name = call.func.id if isinstance(call.func, ast.Name) else ""
+    return call.args[1:] if name == "map" else call.args if name == "zip" else []
+
+
+def _like(form: Rewrite, lists: list[ast.expr]) -> bool:
+    """Are all of them leaves of like trees of one model, whose order is the same, whichever that is?
+
+    Names for lists of leaves, too, wherever else they are used: with one in Linen's order, all of them would have it.
+    """
+    first = _leaves_of(form, lists[0])
+    if not isinstance(first, Collection | Variables | Gradients) or len(first.sites) != 1 or not form.component.holds(first):
+        return False
+    todo, seen = [*lists], set()
+    while todo:
+        node = todo.pop()
+        tree = _leaves_of(form, node)
+        if not isinstance(tree, Tracked) or tree.sites != first.sites or _kind(tree) != _kind(first):
+            return False
+        symbol = form.flow.symbol(form.source(node), node) if isinstance(node, ast.Name) else None
+        if symbol is None or symbol in seen:
+            continue
+        seen.add(symbol)
+        for read in form.flow.occurrences(symbol):
+            parent = form.parent(read)
+            together = _together(parent) if isinstance(parent, ast.Call) and read is not parent.func else []
+            if len(together) > 1 and orderless(form, parent):
+                todo += together
+            elif isinstance(read.ctx, ast.Load) and (together or not orderless(form, read)):
+                return False
+    return True
+
+
+def _kind(tree: Value | None) -> str:
+    """`params` for params and gradients by them; \"\" for all variables."""
+    return tree.name if isinstance(tree, Collection) else "params" if isinstance(tree, Gradients) else ""
+
+
+def _leaves_of(form: Rewrite, node: ast.expr) -> Value | None:
+    """The tree of which an expression, or the one that a name is given, has the leaves."""
+    if isinstance(node, ast.Name):
+        stores = [
+            n for n in form.flow.occurrences(form.flow.symbol(form.source(node), node)) if isinstance(n.ctx, ast.Store)
+        ]
+        statement = form.parent(stores[0]) if len(stores) == 1 else None
+        if not isinstance(statement, ast.Assign) or statement.targets != stores:
+            return None
+        node = statement.value
+    leaves = isinstance(node, ast.Call) and (form.flow.name(node.func) or "").endswith("leaves") and len(node.args) == 1
+    return form.flow.value(node.args[0]) if leaves else None  # type: ignore[attr-defined]
