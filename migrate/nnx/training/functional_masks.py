@@ -60,16 +60,29 @@ def write(form: _Functional) -> set[ast.AST]:
         statement = form.parent(stores[0]) if len(stores) == 1 else None
         if not isinstance(statement, ast.Assign) or statement.targets != stores or not goes_to_optimizers(form, symbol):
             raise Unsupported(form.component.sites[0], _REASON)
-        for node in subtree(statement.value):
-            value = form.flow.value(node)
-            if isinstance(node, ast.Name | ast.Attribute) and form.has(value) and form.parent(node) not in found:
-                graphdef = linen_trees.structure_of(form, node) or linen_trees.beside_init(form, node)
-                if not is_params(value) or not graphdef:
-                    raise Unsupported(node, _REASON)
-                opening, closing = ("{'params': ", "}") if isinstance(value, Variables) else ("", "")
-                form.replace(node, f"{opening}{form.context(node).parity('linen_tree')}({graphdef}, ", node, f"){closing}")
-        found |= {*subtree(statement.value), *form.flow.occurrences(symbol)}
+        _of_dictionaries(form, statement.value, found)
+        found |= {*form.flow.occurrences(symbol)}
+    for mask in form.mask_calls:
+        _of_dictionaries(form, mask, found)
     return found
+
+
+def _of_dictionaries(form: _Functional, made: ast.expr, found: set[ast.AST]) -> None:
+    """What a tree of masks is made of; its nodes are added to `found`."""
+    done: set[ast.AST] = set()
+    for node in subtree(made):
+        value = form.flow.value(node)
+        apart = len(form.parts) > 1  # `variables["params"]` is an item of a dictionary then
+        kinds = ast.Name | ast.Attribute | ast.Subscript if apart else ast.Name | ast.Attribute
+        if node in done or not isinstance(node, kinds) or not form.has(value) or form.parent(node) in found:
+            continue
+        graphdef = linen_trees.structure_of(form, node) or linen_trees.beside_init(form, node)
+        if not is_params(value) or not graphdef or (apart and isinstance(value, Variables)):
+            raise Unsupported(node, _REASON)
+        opening, closing = ("{'params': ", "}") if isinstance(value, Variables) else ("", "")
+        form.replace(node, f"{opening}{form.context(node).parity('linen_tree')}({graphdef}, ", node, f"){closing}")
+        done.update(subtree(node))
+    found |= {*subtree(made)}
 
 
 def goes_to_optimizers(form: _Functional, symbol: Symbol) -> bool:

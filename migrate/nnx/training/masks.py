@@ -9,8 +9,9 @@ from __future__ import annotations
 import ast
 import functools
 
+from ...catalog.tree_functions import TREE_MAPS
 from ...linen.flow.flow import Flow
-from ...linen.flow.flow_values import Collection, Function, OptState, State
+from ...linen.flow.flow_values import Collection, Function, OptState, State, Variables, is_params
 from ...trees import subtree
 from . import leaf_functions, leaf_order
 from .rewrite import Rewrite, Unsupported
@@ -109,15 +110,25 @@ def _argument(form: Rewrite, given: ast.expr, *, is_mask: bool) -> bool:
     if isinstance(given, ast.Constant):
         return False
     functions = _functions(form.flow, given)
-    if is_mask and isinstance(form.flow.value(given), Collection):
-        if form.masks is None or not isinstance(given, ast.Name):
+    if is_mask and isinstance(form.flow.value(given), Collection | Variables):
+        if form.masks is not None and isinstance(given, ast.Name):
+            form.masks.add(form.flow.symbol(form.source(given), given))
+        elif form.masks is not None and _of_params(form, given):
+            form.mask_calls.add(given)
+        else:
             raise Unsupported(given, "an optimizer with a tree of masks")
-        form.masks.add(form.flow.symbol(form.source(given), given))
         return True
     if not functions and is_mask:
         form.other_masks.append(given)
         return True
     return any(_goes_by_path(form, function, set()) for function in functions)
+
+
+def _of_params(form: Rewrite, given: ast.expr) -> bool:
+    """Is a tree of masks made where the optimizer is, of params alone: `jax.tree.map(lambda p: p.ndim > 1, params)`?"""
+    if not isinstance(given, ast.Call) or form.flow.name(given.func) not in TREE_MAPS or len(given.args) != 2:
+        return False
+    return not given.keywords and is_params(form.flow.value(given.args[1]))
 
 
 def _functions(flow: Flow, node: ast.expr) -> set[ast.AST]:

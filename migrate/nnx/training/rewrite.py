@@ -45,6 +45,7 @@ class Rewrite:
         self.component = component
         self.flow = flow
         self.contexts = contexts
+        self.mask_calls: set[ast.expr] = set()  # such trees that are made where the optimizer is
         self.other_masks: list[ast.expr] = []  # by which an optimizer goes, and that are none of these nor functions
         self.plan: ClassPlan = component.plans[0][0]
         self.edits: list[tuple[FileContext, Span, tuple[Part, ...]]] = []

@@ -231,6 +231,8 @@ def _read_by_name(form: _Native, call: ast.Call) -> bool:
 
     Unsupported where nobody can tell.
     """
+    if call in form.mask_calls:
+        return True
     parent = form.parent(call)
     while isinstance(parent, ast.Tuple):
         parent = form.parent(parent)
