@@ -242,6 +242,10 @@ class SourceFile:
             table.setdefault(node.id if isinstance(node, ast.Name) else node.attr, []).append((position, node))
         return table
 
+    def forget_words(self) -> None:
+        """Names have changed: what says a word is looked up anew."""
+        self.__dict__.pop("_by_word", None)
+
     def saying(self, *words: str) -> list[ast.Name | ast.Attribute]:
         """The names and attributes that end in one of the words: all names, then all attributes, in the order of `nodes`."""
         found = [place for word in dict.fromkeys(words) for place in self._by_word.get(word, ())]

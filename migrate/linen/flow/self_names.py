@@ -53,6 +53,8 @@ def in_trees(project: Project, symbols: set[Symbol]) -> Iterator[None]:
         source.nodes[source.nodes.index(node)] = name
         source.by_kind.setdefault(ast.Name, []).append(name)
         source.by_kind[ast.Attribute].remove(node)
+    for source in touched:
+        source.forget_words()
     try:
         yield
     finally:
@@ -62,6 +64,7 @@ def in_trees(project: Project, symbols: set[Symbol]) -> Iterator[None]:
             source.nodes[:] = nodes
             source.by_kind.clear()
             source.by_kind.update(kinds)
+            source.forget_words()
 
 
 def _put(source: SourceFile, old: ast.expr, new: ast.expr) -> None:
