@@ -69,9 +69,10 @@ def _asked_alone(path: tuple[Step, ...], argument: str) -> set[bool]:
 
 def _is_of_one_pass(site: Site) -> bool:
     """Is every pass of the loop around the call the only one that calls this module?"""
-    if len(site.calls) != 1:
+    calls = {call for call, _, _ in site.calls}  # one is followed again for each method that leads to it
+    if len(calls) != 1:
         return False
-    around = [node for node in site.source.ancestors(site.calls[0][0]) if isinstance(node, ast.For | ast.While)]
+    around = [node for node in site.source.ancestors(calls.pop()) if isinstance(node, ast.For | ast.While)]
     if site.in_setup:
         return len(around) == 1 and bool(site.container) and (bool(site.loops) or bool(site.index))
     return len(around) == len(site.loops) and {loop.node for loop in site.loops} == set(around)

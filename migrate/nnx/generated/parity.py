@@ -102,6 +102,11 @@ def closure(names: Iterable[str]) -> list[Part]:
     return order
 
 
+def is_written(text: str) -> bool:
+    """Was a file written by this tool? Then it deals with what the code around it has become already."""
+    return text.startswith(_HEADER.partition("\n")[0])
+
+
 def parts_in(text: str) -> frozenset[str]:
     """The parts that a generated file holds. NotGenerated where the file was not written by this tool."""
     tree = ast.parse(text)

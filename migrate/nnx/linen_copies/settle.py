@@ -40,12 +40,26 @@ def of_earlier_runs(classes: Classes, references: References) -> dict[str, Unmig
         if model.qualname in copies:
             found[model.qualname] = Unmigratable("NNX178", "it is a Linen copy that an earlier run made")
             continue
-        used = next((r for r in references.within(model.source, model.node) if r.key in copies), None)
+        used = _first_of(references, model, copies)
         if used is not None:
             why = f"it uses `{ast.unparse(used.node)}`, a Linen copy that an earlier run made for it"
             why += "; with the original in its place it is migrated again"
             found[model.qualname] = Unmigratable("NNX178", why, used.node)
+    left = [m for m in classes if m.qualname not in found and m.source.marked(m.source.line_span(m.node).start, "NNX1")]
+    more = bool(found)
+    while more:
+        more = False
+        for model in left:
+            uses = None if model.qualname in found else _first_of(references, model, found.keys() - copies)
+            if uses is not None:
+                more = True
+                why = f"an earlier run left it, and it uses `{ast.unparse(uses.node)}`, which stays what that run left"
+                found[model.qualname] = Unmigratable("NNX178", why, uses.node)
     return found
+
+
+def _first_of(references: References, model: ClassModel, names: Set[str]) -> Reference | None:
+    return next((r for r in references.within(model.source, model.node) if r.key in names), None)
 
 
 @dataclasses.dataclass

@@ -18,6 +18,7 @@ from ...linen.flow.flow import Flow
 from ...linen.flow.flow_values import Model, Nothing, Value
 from ...source import SourceFile
 from ...trees import subtree
+from ..generated import parity
 from .components import Component
 
 _NAMING = ("__name__", "__qualname__", "__module__")
@@ -31,6 +32,8 @@ def write(components: list[Component], flow: Flow, contexts: dict[str, FileConte
     files = {flow.site_source[site].module for component in components for site in component.sites}
     for module in sorted(flow.project.running_with(files)) if classes else ():
         source = flow.project.files[module]
+        if parity.is_written(source.text):
+            continue
         asking = [call for call in _asking(source) if call in flow.source_of]
         followed = {call for call in asking if _is_followed(components, flow.value(call.args[0]))}
         for call in asking:

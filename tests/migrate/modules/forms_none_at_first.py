@@ -137,6 +137,22 @@ class LazyStack(nn.Module):
         return x
 
 
+class Sampled(nn.Module):
+    depth: int = 3
+
+    def setup(self):
+        self.blocks = [Outer(6) for _ in range(self.depth)]
+
+    def __call__(self, x):
+        held = None
+        for block in self.blocks:
+            x, held = block(x, held)
+        return x
+
+    def sample(self, count):
+        return self.__call__(jnp.ones((count, 6)))
+
+
 class Skipped(nn.Module):
     depth: int = 2
 
@@ -220,6 +236,7 @@ class SameMixed(nn.Module):
 
 CASES = [
     ("Skipped", {}, [(2, 6)], {}),
+    ("Sampled", {}, [(2, 6)], {}),
     ("Literal", {}, [(2, 6)], {}),
     ("Counted", {}, [(2, 6)], {}),
     ("Counted", {"depth": 1}, [(2, 6)], {}),

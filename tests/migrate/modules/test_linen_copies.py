@@ -76,6 +76,21 @@ def f(key):
     again = migrate_project(sources(tmp_path / "once"))
     assert [file.path.name for file in again.files if file.after != file.before] == [] and again.created == {}
     assert {c.qualname: c.code for c in again.classes} == {"model.Outer": "NNX178"}
+    left = """
+
+# TODO(nnx-migrate): NNX110 Around stays a Linen module: something of Outer is read.
+class Around(nn.Module):
+    def setup(self):
+        self.outer = Outer()
+
+    def __call__(self, x):
+        return self.outer(x)
+"""
+    with (tmp_path / "once/model.py").open("a") as stream:
+        stream.write(left)
+    again = migrate_project(sources(tmp_path / "once"))
+    assert [file.path.name for file in again.files if file.after != file.before] == [] and again.created == {}
+    assert {c.qualname: c.code for c in again.classes} == {"model.Outer": "NNX178", "model.Around": "NNX178"}
 
 
 def test_without_bridging_nothing_is_copied(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from nnx_migrate.migrate.context import Options
+from nnx_migrate.migrate.nnx.generated import parity
 from nnx_migrate.migrate.pipeline import migrate_project
 from nnx_migrate.migrate.source import SourceFile
 
@@ -133,6 +134,16 @@ def test_a_type_has_what_its_class_has() -> None:
     for asked in kind, kind.__mro__[1]:
         with pytest.raises(AttributeError, match="other"):
             asked.other  # noqa: B018
+
+
+def test_what_the_tool_has_written_asks_as_it_did() -> None:
+    written = parity.render({"Example"}, None)
+    program = KINDS.replace("ASKED", "type(m) in (Net, Other) for m in models")
+    files = [(Path("main.py"), program), (Path("linen_parity.py"), written)]
+    result = migrate_project([SourceFile.parse(path, path.stem, text) for path, text in files])
+    after = {file.path.stem: file.after or "" for file in result.files}
+    generated = after["linen_parity"]
+    assert "m.__class__ in" in after["main"] and "type(value) is dict" in generated and "__class__ is dict" not in generated
 
 
 def test_another_function_of_that_name(kit) -> None:
