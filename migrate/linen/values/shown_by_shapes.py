@@ -368,6 +368,8 @@ class _Shown:
             if isinstance(part, ast.Name) and part.id not in own and isinstance(part.ctx, ast.Load):
                 if part in shaped and (self.computed or self._is_last(part.id, node)):
                     continue  # `lambda: jnp.zeros(h.shape)`
+                if not self.computed and self._is_bound_behind(part.id, node):
+                    return False  # the initializer is called once more when the call on shapes is over
                 later = not self.computed and not is_called_here(self.run.project, self.method.source, node)
                 if (later and len(self.bound.get(part.id, ())) > 1) or part.id in self.parameters:
                     return False
@@ -377,6 +379,12 @@ class _Shown:
                 if part.attr in _OF_MODULES or self._is_module(part):
                     return False
         return True
+
+    def _is_bound_behind(self, name: str, function: ast.AST) -> bool:
+        """Is a name given another value where a function stands, or further down? `w = self.param("w", lambda key: f(w))`"""
+        return any(
+            (getattr(maker, "end_lineno", None) or 0) >= getattr(function, "lineno", 0) for maker in self.bound.get(name, ())
+        )
 
     def _is_last(self, name: str, function: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> bool:
         """Does a name hold, wherever a function is called, what it holds where the function stands?"""

@@ -75,7 +75,7 @@ def _by_shape(draw: Callable[..., Any]) -> Callable[..., Any]:
         bound = signature.bind(*arguments, **keywords)
         bound.apply_defaults()
         given = bound.arguments
-        shape = tuple(given["shape"] or ())
+        shape = tuple(map(int, given["shape"] or ()))
         if draw.__name__ == "orthogonal":
             shape = (*shape, given["n"], given["n"] if given["m"] is None else given["m"])
         dtype = jax.dtypes.canonicalize_dtype(given["dtype"] or float)
