@@ -14,7 +14,7 @@ from typing import Any
 from ..values.arguments import arguments_of, defaults_of, function_env, parameters_of
 from ..values.dims import Dim
 from ..values.environment import Env
-from ..values.mapped_axes import drop_axes, in_axes_of, insert_axes, mapped_size, scan_carry
+from ..values.mapped_axes import drop_axes, in_axes_of, insert_axes, mapped_size, scan_carry, traced
 from ..values.merging import Either
 from ..values.sites import (
     Abs,
@@ -272,7 +272,7 @@ def inward(run: Any, lifted: Sequence[Lifted], args: Sequence[Value]) -> list[Va
         if one.kind == "scan":
             if not seen:
                 raise Unmigratable("NNX141", "a scanned module is called without a carry", one.node)
-            head = [seen.pop(0)]
+            head = [traced(seen.pop(0))]
         axes = in_axes_of(one, len(seen))
         if one not in run.counts:
             run.counts[one] = mapped_size(seen, axes)

@@ -6,15 +6,12 @@ import ast
 import itertools
 from typing import Any
 
-from ...trees import subtree
 from ..values import shown_by_shapes
 from ..values.sites import Site
 
 LATER = "later"  # it is made so
 TYPED = "typed"  # and what it starts from follows the dtypes of the call, or what its arguments hold beside arrays
 SEVERAL = "several"  # it may be more than one array: no mark, but the site's own
-INIT = "kw:init"  # the constructor says the initializer
-COMPUTED = "computed"  # the call computes what it starts from, with jax
 NAMED = "named"  # and so does its name, or the function that makes it is called where this is not followed
 
 
@@ -29,33 +26,10 @@ def is_one(run: Any, site: Site, node: ast.Call, env: Any) -> bool:
     if _starred(node):
         return False
     if plain and named and env.method is not None and env.parent is None:
-        if all(shown_by_shapes.shown(run, env.method, a) for a in given):
-            return _mark(site)
-        if site.kind == "param" and all(shown_by_shapes.shown(run, env.method, a, typed=True) for a in given):
-            return _mark(site, TYPED)
-        if site.kind == "param" and _is_by_constructor(run, site, node, env):
-            return True
-        traced = {"typed": True, "computed": True}
-        if all(shown_by_shapes.shown(run, env.method, a, **traced) for a in given):
-            return _mark(site, TYPED, COMPUTED)
+        for marks in ((), (TYPED,)):
+            if all(shown_by_shapes.shown(run, env.method, a, typed=bool(marks), computed=True) for a in given):
+                return _mark(site, *marks)
     return _is_named(run, site, node, env)
-
-
-def _is_by_constructor(run: Any, site: Site, node: ast.Call, env: Any) -> bool:
-    """Does the constructor know the initializer, which computes with jax, and a call on shapes all that this is given?
-
-    `normal(1 / jnp.sqrt(self.width))`: in the call on shapes that number is none.
-    """
-    rest = [*node.args[2:], *[k.value for k in node.keywords]]
-    said = run.localize(node.args[1], env) if rest and not any(k.arg == "axes" for k in node.keywords) else None
-    if said is None or said.flags or any(n in run.first_draws for n in subtree(node)):
-        return False
-    for marks in ((), (TYPED,)):
-        if all(shown_by_shapes.shown(run, env.method, a, typed=bool(marks)) for a in rest):
-            _mark(site, *marks)
-            site.renders[INIT] = said
-            return True
-    return False
 
 
 def is_one_of_family(run: Any, site: Site, node: ast.Call, env: Any) -> bool:
@@ -117,6 +91,6 @@ def _mark(site: Site, *more: str) -> bool:
 
 
 __all__ = [
-    "COMPUTED", "INIT", "LATER", "NAMED", "SEVERAL", "TYPED", "is_named_so", "is_one", "is_one_of_family", "made_before",
+    "LATER", "NAMED", "SEVERAL", "TYPED", "is_named_so", "is_one", "is_one_of_family", "made_before",
     "method_of",
 ]  # fmt: skip

@@ -13,6 +13,7 @@ from typing import Any
 from ...trees import subtree
 from ..project import given_names
 from ..project.classes import Field, Method
+from . import traced_code
 from .closures import is_called_here
 from .sites import Function
 from .values import Const
@@ -21,11 +22,7 @@ _OF_SHAPES = frozenset({"shape", "ndim", "size"})
 _OF_ALL = frozenset({"len", "isinstance", "type"})
 _LIKE = frozenset(f"jax.numpy.{name}_like" for name in ("zeros", "ones", "empty", "full"))  # an array that is given
 _SIZES = frozenset(f"{library}.{name}" for library in ("jax.numpy", "numpy") for name in ("shape", "ndim", "size"))
-_ARRAYS = ("jax.numpy.", "jax.random.", "jax.lax.", "jax.nn.", "jax.")
 _SCOPES = frozenset(f"jax.{name}" for name in ("ensure_compile_time_eval", "named_scope", "profiler.TraceAnnotation"))
-_OF_VALUES = frozenset({"int", "float", "bool", "complex", "range", "str", "max", "min", "sorted", "any", "all", "hash"})
-_PYTHON = ("numpy.", "math.", "itertools.", "operator.index")  # what computes with numbers, and not while JAX traces
-_PLAIN = ("jax.numpy.dtype", "jax.numpy.result_type", "jax.numpy.promote_types", "jax.nn.initializers.", "jax.dtypes.")
 _NUMBERS = frozenset({"int", "str", "Tuple[int, ...]", "tuple[int, ...]"})
 _CHANGING = frozenset({"append", "extend", "insert", "pop", "remove", "clear", "update", "setdefault", "sort", "reverse"})
 _OF_MODULES = frozenset({"param", "variable", "make_rng", "sow", "perturb", "get_variable", "put_variable", "variables"})
@@ -151,7 +148,7 @@ class _Shown:
 
     def _is_decided(self, node: ast.AST, own: frozenset[str]) -> bool:
         """Does Python know, while JAX traces the call, which way an expression goes?"""
-        return not self.computed or all(self.decided.is_shown(test, own) for test in _deciding(node))
+        return not self.computed or all(self.decided.is_shown(test, own) for test in traced_code.deciding(node))
 
     def _is_beside_arrays(self, node: ast.Attribute) -> bool:
         """`x.irreps` of an argument that is given whatever else is called: arrays have no such attribute."""
@@ -311,11 +308,11 @@ class _Shown:
         known = self.run.project.qualname(self.method.source, node.func) or ""
         if known in _SIZES:
             return True
-        if known.startswith(_ARRAYS) and not known.startswith(_PLAIN) and not self.computed:
+        if not self.computed and (traced_code.is_of_jax(known) or traced_code.computes(self.run.project, known)):
             return False
-        if self.computed and _asks_values(node, known):
+        if self.computed and traced_code.asks_values(node, known):
             return self.decided.is_shown(node, own)
-        if not self.computed and computes_arrays(self.run.project, known):
+        if self.computed and traced_code.is_read(self.run.project, known):
             return False
         if isinstance(node.func, ast.Name) and node.func.id in _OF_ALL:
             return True
@@ -403,34 +400,6 @@ class _Shown:
             return False
         helper = self.run.model.method(node.attr)
         return helper is None or _asks_module(helper)
-
-
-def _deciding(node: ast.AST) -> list[ast.expr]:
-    """What decides which way Python goes."""
-    if isinstance(node, ast.If | ast.IfExp | ast.While | ast.Assert):
-        return [node.test]
-    if isinstance(node, ast.BoolOp):
-        return node.values
-    return node.ifs if isinstance(node, ast.comprehension) else []
-
-
-def computes_arrays(project: Any, known: str, seen: frozenset[str] = frozenset()) -> bool:
-    """Does a function of the project compute with jax, itself or by another one that it calls?"""
-    found = project.definition(known) if known not in seen else None
-    if found is None or not isinstance(found[1], ast.FunctionDef):
-        return False
-    source, function = found
-    called = {project.qualname(source, n.func) or "" for n in subtree(function) if isinstance(n, ast.Call)}
-    if any(name.startswith(_ARRAYS) and not name.startswith(_PLAIN) for name in called):
-        return True
-    return any(computes_arrays(project, name, seen | {known}) for name in called)
-
-
-def _asks_values(node: ast.Call, known: str) -> bool:
-    """Does Python compute a call, of what arrays hold?"""
-    if isinstance(node.func, ast.Name) and node.func.id in _OF_VALUES:
-        return True
-    return known.startswith(_PYTHON) or (isinstance(node.func, ast.Attribute) and node.func.attr in ("item", "tolist"))
 
 
 def _in_order(node: ast.expr) -> ast.expr:

@@ -25,7 +25,7 @@ from ...linen.lists.unsized_items import UNSIZED
 from ...linen.modules import made_later
 from ...linen.modules.by_passes import IN_TURN
 from ...linen.modules.by_sizes import BY_SIZES
-from ...linen.modules.made_later import COMPUTED, INIT, LATER, NAMED, TYPED
+from ...linen.modules.made_later import LATER, NAMED, TYPED
 from ...linen.modules.made_under_flags import made_under_flags
 from ...linen.modules.merged_fields import merges
 from ...linen.outside import handed
@@ -194,13 +194,9 @@ def _variable(text: ClassText, site: Site) -> Parts:
     text.later[site] = None
     if NAMED in site.renders:
         return ("None",)  # nothing is written for it
-    kind = "LaterValue" if COMPUTED in site.renders else "LaterVariable"
-    if site.kind == "variable":
-        return (f"{text.namer.parity(kind)}({text.variable_type(site.target)}, drawn=False)",)
-    made: Parts = (f"{text.namer.parity(kind)}({text.namer.name('flax.nnx.Param')}",)
-    if INIT in site.renders:
-        made = (*made, ", init=", *text.expression(site.renders[INIT], site))
-    return (*made, ")")
+    kind = text.variable_type(site.target) if site.kind == "variable" else text.namer.name("flax.nnx.Param")
+    drawn = ", drawn=False" if site.kind == "variable" else ""
+    return (f"{text.namer.parity('LaterVariable')}({kind}{drawn})",)
 
 
 def _is_shown(text: ClassText, site: Site, test: ast.expr) -> bool:

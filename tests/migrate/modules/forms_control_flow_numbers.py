@@ -41,8 +41,20 @@ class Mapped(nn.Module):
     return x + a + b + c
 
 
+class Stepped(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    def step(mdl, carry, _):
+      h, c = carry
+      return (nn.Dense(3)(h), c + 1), c
+    run = nn.scan(step, variable_axes={'params': 0}, split_rngs={'params': True}, length=4)
+    (h, c), steps = run(self, (x, 0), None)
+    return h + c + steps.sum()
+
+
 CASES = [
   ('Counted', {}, [(2, 3)], {}),
+  ('Stepped', {}, [(2, 3)], {}),
   ('Kept', {'start': 3.0}, [(2, 3)], {}),
   ('Mapped', {}, [(2, 3)], {}),
 ]

@@ -20,9 +20,11 @@ def of(body: str) -> str:
 
 
 BOXED = of(
+    "g = jnp.arange(h.shape[-1]) * 1.0\n"
+    "c = self.param('c', nn.with_partitioning(lambda key: g, ('data',)))\n"
     "w = self.param('w', nn.with_partitioning(nn.initializers.lecun_normal(), ('data', 'model')), (h.shape[-1], 4))\n"
     "b = self.param('b', nn.with_logical_partitioning(nn.initializers.ones, ('embed',)), (jnp.shape(h)[-1],))\n"
-    "return (h + b) @ w"
+    "return (h * c + b) @ w"
 )
 
 
@@ -34,11 +36,9 @@ def test_boxes_lay_out_what_the_call_has_shown() -> None:
     with jax.set_mesh(mesh):
         model = new.M(in_example=x, rngs=nnx.Rngs(0))
         assert model.w.get_value().sharding.spec == specs["w"]
-    assert (model.w.get_metadata()["out_sharding"], model.b.get_metadata()["out_sharding"]) == (
-        tuple(specs["w"]),
-        tuple(specs["b"]),
-    )
-    params = {"w": model.w[...], "b": model.b[...]}
+    for name in ("b", "c", "w"):
+        assert getattr(model, name).get_metadata()["out_sharding"] == tuple(specs[name])
+    params = {"w": model.w[...], "b": model.b[...], "c": model.c[...]}
     assert jnp.array_equal(old.M().apply({"params": params}, x), model(x))
 
 
@@ -112,6 +112,19 @@ REFUSED: dict[str, str] = {
     "what numpy makes of an array": (
         "import numpy\nn = numpy.asarray(jnp.ones(h.shape[-1])) + 1\nreturn h + self.param('w', lambda key: jnp.asarray(n))"
     ),
+    "what numpy makes of an array in a function": (
+        "n = host(h.shape[-1])\nreturn h + self.param('w', lambda key: jnp.asarray(n))"
+    ),
+    "a branch by an array in a function": "n = branchy(h.shape[-1])\nreturn h + self.param('w', lambda key: n)",
+    "what a function computes, under names of the call": (
+        "g = whole(h.shape[-1])\nfor i in range(h.ndim):\n  h = h * self.param(f'w{i}', lambda key: g)\nreturn h"
+    ),
+    "a number that a scan carries": (
+        "def step(mdl, carry, _):\n"
+        "  h, c = carry\n"
+        "  return (h + mdl.param('w', lambda key: c * 1.0 + jnp.ones(3)), c + 1), None\n"
+        "return nn.scan(step, variable_axes={'params': 0}, split_rngs={'params': True}, length=4)(self, (h, 0), None)[0][0]"
+    ),
     "what a module has made": "m = nn.Dense(4)(h)\nreturn m * self.param('w', lambda key: m.mean(0))",
     "a flag": "if train:\n  h = h * self.param('w', nn.initializers.ones, (h.shape[-1],))\nreturn h",
     "a shape by a flag": (
@@ -125,9 +138,26 @@ REFUSED: dict[str, str] = {
 }
 
 
+FUNCTIONS = """def host(n):
+  a = jnp.arange(n) + 1
+  return np.asarray(a) * 2.0
+
+
+def branchy(n):
+  a = jnp.arange(n) + 1
+  return whole(n) if a.sum() > 3 else a
+
+
+def whole(n):
+  return jnp.arange(n) * 1.0
+
+
+"""
+
+
 @pytest.mark.parametrize("what", REFUSED)
 def test_what_a_call_on_shapes_does_not_show_stays_linen(what: str) -> None:
-    result = migrate(of(REFUSED[what]))
+    result = migrate("import numpy as np\n\n\n" + FUNCTIONS + of(REFUSED[what]))
     assert {report.outcome.value for report in result.classes} == {"bridged"}
     assert "LaterVariable" not in after(result)
 
