@@ -58,6 +58,10 @@ def transplant(variables: Any, model: Any) -> list[str]:
         keys = [linen_key(path, flat) for path in paths]  # several where a module is shared; Linen has it at one
         keys += [tuple(p[:-1] if keyword.iskeyword(p[:-1]) else p for p in key) for key in keys]  # an LSTM's `if`
         key = next((k for k in keys if k in flat), keys[0])
+        below = _below(flat, key)
+        if key not in flat and below and isinstance(variable.get_value(), dict):  # it holds a tree of arrays
+            flat[key] = (next(iter(below.values()))[0], traverse_util.unflatten_dict({k: v for k, (_, v) in below.items()}))
+            used |= {(*key, *k) for k in below}
         if key not in flat:
             problems.append(f"NNX has {'/'.join(map(str, paths[0]))}, Linen does not")
             continue
@@ -66,16 +70,22 @@ def transplant(variables: Any, model: Any) -> list[str]:
         if (collection == "params") != issubclass(variable.type, nnx.Param):
             problems.append(f"{'/'.join(key)}: of collection {collection} in Linen, {variable.type.__name__} in NNX")
             continue
-        if np.shape(value) != variable.shape:
-            problems.append(f"{'/'.join(key)}: Linen {np.shape(value)}, NNX {variable.shape}")
+        shapes, own = (jax.tree.map(np.shape, tree) for tree in (value, variable.get_value()))
+        if shapes != own:
+            problems.append(f"{'/'.join(key)}: Linen {shapes}, NNX {own}")
             continue
-        variable[...] = jax.numpy.asarray(value)
+        variable.set_value(jax.tree.map(jax.numpy.asarray, value))
     problems += [
         f"Linen has {found[0]}/{'/'.join(key)}, NNX does not"
         for key, found in flat.items()
         if key not in used and found[0] not in ("params_axes", "intermediates")
     ]
     return problems
+
+
+def _below(flat: Mapping[tuple[str, ...], Any], key: tuple[str, ...]) -> dict[tuple[str, ...], Any]:
+    """The leaves of a tree that one variable holds, by what follows its key."""
+    return {k[len(key) :]: value for k, value in flat.items() if k[: len(key)] == key and k != key}
 
 
 def _variables(model: Any) -> list[tuple[list[tuple[Any, ...]], Any]]:
@@ -299,9 +309,12 @@ def gradients(linen: Any, variables: Any, model: Any, args: Any, call: Any) -> f
     for path, variable in nnx.to_flat_state(got):
         keys = [linen_key(one, flat) for one in aliases.get(tuple(path), [path])]
         keys += [tuple(p[:-1] if keyword.iskeyword(p[:-1]) else p for p in key) for key in keys]
-        expected = np.asarray(flat[next(key for key in keys if key in flat)])
-        scale = max(scale, float(np.max(np.abs(expected), initial=0.0)))
-        worst = max(worst, float(np.max(np.abs(expected - np.asarray(variable[...])), initial=0.0)))
+        if not any(key in flat for key in keys):
+            flat[keys[0]] = traverse_util.unflatten_dict(_below(flat, keys[0]))
+        expected = flat[next(key for key in keys if key in flat)]
+        for one, other in zip(jax.tree.leaves(expected), jax.tree.leaves(variable.get_value()), strict=True):
+            scale = max(scale, float(np.max(np.abs(one), initial=0.0)))
+            worst = max(worst, float(np.max(np.abs(np.asarray(one) - np.asarray(other)), initial=0.0)))
     return worst / scale if worst else 0.0
 
 

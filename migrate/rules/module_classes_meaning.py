@@ -86,7 +86,9 @@ RULES = (
         "functional-api-inside",
         "bind, unbind, clone, copy, init, apply or lazy_init is used in a module",
         "Linen's functional interface inside a module's own methods, other than init and apply of a model that code outside "
-        "of modules calls these methods on.",
+        "of modules calls these methods on, or of a module that is nowhere called itself (`conv = nn.Conv(8, (3, 3), "
+        "parent=None)`, or of setup, then `conv.init(key, x)` and `conv.apply({'params': {'kernel': normalized}}, x)`): "
+        "that becomes a `linen_parity.Detached`, which has both and no variables of its own.",
         "An NNX module holds its variables, so that such code means something else.",
         "move the call out of the class, or construct and call a submodule.",
     ),

@@ -47,6 +47,13 @@ def apply_layer(run: Any, module: Module, node: ast.Call, env: Any) -> Abs:
     return Abs(_output(inputs.value, features.dim if isinstance(features, Int) else None), False, inputs.flags)
 
 
+def is_plain(source: SourceFile, node: ast.AST) -> bool:
+    """Is what a module is applied to written out, so that its layer's function can be called with that?"""
+    called = source.parents.get(node)
+    call = source.parents.get(called) if called is not None else None
+    return isinstance(call, ast.Call) and _weights(call) is not None
+
+
 def _output(inputs: Value, features: Dim | None) -> Value:
     if isinstance(inputs, Array):
         return Array(inputs.shape.replace_last(1, features))

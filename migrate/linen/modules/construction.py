@@ -36,7 +36,7 @@ from ..values.sites import (
 )
 from ..values.unpacking import options_part, sizes_left_open, starred_sizes, unpacked
 from ..values.values import Const, Global, Unknown, Value
-from . import call_fields, foreign, merged_fields
+from . import call_fields, detached_models, foreign, merged_fields
 from .choices import RAISED, FactoryChoice, check_unchanged, lifted_or_not, map_choice
 from .given_functions import PartialFunction
 from .lost_factories import one_of
@@ -64,6 +64,7 @@ def construct(
     inline = inline or _of_function(run, factory, node, env) or _holds_flags(run, factory, node, env)
     site, *others = [_site(run, kind, node, arguments, env, inline) for kind in factory.kinds()]
     site.alternatives = tuple(others)
+    detached_models.note(run, site, node, env)
     run.sites.append(site)
     if run.in_setup and run.loops:
         for bound in site.bound.values():

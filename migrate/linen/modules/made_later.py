@@ -26,8 +26,12 @@ def is_one(run: Any, site: Site, node: ast.Call, env: Any) -> bool:
     if _starred(node):
         return False
     if plain and named and env.method is not None and env.parent is None:
+        init, drawn = given[0], site.kind == "param"
         for marks in ((), (TYPED,)):
-            if all(shown_by_shapes.shown(run, env.method, a, typed=bool(marks), computed=True) for a in given):
+            if shown_by_shapes.shown(run, env.method, init, typed=bool(marks), computed=True) and all(
+                shown_by_shapes.shown_to(run, env.method, a, init, i + drawn, typed=bool(marks))
+                for i, a in enumerate(given[1:])
+            ):
                 return _mark(site, *marks)
     return _is_named(run, site, node, env)
 

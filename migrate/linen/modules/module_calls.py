@@ -23,6 +23,7 @@ from ..shapes.shape_keeping import keeps_shape
 from ..values import rest_arguments
 from ..values.apart import run_apart
 from ..values.arguments import Arguments, arguments_of, function_env, parameters_of
+from ..values.detached import DETACHED
 from ..values.dims import Dim
 from ..values.environment import Env
 from ..values.kind_results import agreed, of_layer
@@ -46,7 +47,7 @@ from ..values.sites import (
     Unmigratable,
 )
 from ..values.values import Array, Const, Global, Int, Lead, NeedsRank, Shape, ShapeOf, Text, Tup, Unknown, Value
-from . import foreign, handed_keywords, layer_calls, own_methods, scanned_carries
+from . import detached_models, foreign, handed_keywords, layer_calls, own_methods, scanned_carries
 from .applied import REFUSED_METHODS, apply_layer
 from .given_functions import PartialFunction, call_function
 from .rank_readers import reads_rank
@@ -142,6 +143,8 @@ def call_module(run: Any, module: Value, method: str, node: ast.Call, env: Any, 
     assert isinstance(module, Module)
     site = module.site
     called = run.analyser.classes.get(site.target)
+    if DETACHED in site.renders:
+        return detached_models.called(run, site, method, node, arguments, module_output)
     if method in REFUSED_METHODS and (called is None or called.method(method) is None):
         if method == "apply":
             return apply_layer(run, module, node, env)

@@ -12,7 +12,7 @@ from ...frozen import frozen
 from ..lifted.lifting import variable_axis
 from ..project.classes import Field, Method
 from ..shapes import shapes
-from ..values import closures
+from ..values import closures, detached
 from ..values.apart import run_apart
 from ..values.arguments import arguments_of, defaults_of, function_env, parameters_of
 from ..values.bundles import Bundle
@@ -101,7 +101,7 @@ def self_param(run: Any, node: ast.Call, env: Any) -> Abs:
     if isinstance(init[1].value, Function):
         first = follow_init(run, init[1].value, [Abs(Unknown("a key")), *[a for _, a in rest[1:]]])
         site.number = _is_number(run, first)
-        site.several = isinstance(first, Tup | Table | Bundle)
+        site.several = isinstance(first, Tup | Table | Bundle) or detached.gives_tree(run, init[1].value)
         shaped = shape_value is not None and _is_shape(run, shape_value)
         if site.several or own_shapes.is_whole(first) or (not shaped and isinstance(first, Array)):
             site.shape = first  # `lambda *_: w`: it says the shape itself

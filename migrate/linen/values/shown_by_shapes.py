@@ -13,7 +13,7 @@ from typing import Any
 from ...trees import subtree
 from ..project import given_names
 from ..project.classes import Field, Method
-from . import traced_code
+from . import detached, traced_code
 from .closures import is_called_here
 from .sites import Function
 from .values import Const
@@ -53,6 +53,13 @@ def shown(run: Any, method: Method, node: ast.expr, typed: bool = False, compute
     """
     reading = _Shown(run, method, typed, computed)
     return reading.is_shown(node, reading.names_around(node) if typed else frozenset())
+
+
+def shown_to(run: Any, method: Method, node: ast.expr, init: ast.expr, place: int, typed: bool = False) -> bool:
+    """Is what an initializer is given the same in a call on shapes, or an array of which it asks no more than the shape?"""
+    if shown(run, method, node, typed, computed=True):
+        return True
+    return _Shown(run, method, typed, computed=True).asks_shape(init, place)
 
 
 class _Shown:
@@ -173,7 +180,7 @@ class _Shown:
             found = self.run.evaluated.get(part)
             if found is not None and found.flags:
                 return False
-            if isinstance(part, ast.Attribute) and _is_self(part.value):
+            if isinstance(part, ast.Attribute) and detached.is_self(part.value):
                 if part.attr in self.run.call_fields or part.attr in _OF_MODULES:
                     return False
             elif isinstance(part, ast.Name) and part.id not in own and part.id != "self":
@@ -323,9 +330,9 @@ class _Shown:
         given = [*node.args, *[k.value for k in node.keywords]]
         if self.computed and self._is_like(node):
             given = given[1:]
-        if isinstance(node.func, ast.Attribute) and _is_self(node.func.value) and node.func.attr in self.run.fields:
+        if isinstance(node.func, ast.Attribute) and detached.is_self(node.func.value) and node.func.attr in self.run.fields:
             if self._reads_fields(self.run.fields[node.func.attr]):
-                given = [a for a in given if not _is_self(a)]  # `self.get_size(self, n)`
+                given = [a for a in given if not detached.is_self(a)]  # `self.get_size(self, n)`
         return all(self.is_shown(part, own) for part in [node.func, *given])
 
     def _is_like(self, node: ast.Call) -> bool:
@@ -356,7 +363,7 @@ class _Shown:
         told = _OF_SHAPES | {"dtype"} if self.typed else _OF_SHAPES
         shaped: set[ast.AST] = {p.value for p in parts if isinstance(p, ast.Attribute) and p.attr in told}
         if self.computed:
-            shaped |= {p.args[0] for p in parts if isinstance(p, ast.Call) and p.args and self._is_like(p)}
+            shaped |= {part for p in parts for part in self._by_shape(p)}
         for part in parts:
             if not self._is_decided(part, own):
                 return False
@@ -373,9 +380,38 @@ class _Shown:
                 if not self._name(part):
                     return False
             if isinstance(part, ast.Attribute) and isinstance(part.value, ast.Name) and part.value.id == "self":
-                if part.attr in _OF_MODULES or self._is_module(part):
+                if part.attr in _OF_MODULES or (self._is_module(part) and not self._is_detached(part)):
                     return False
         return True
+
+    def _by_shape(self, node: ast.AST) -> list[ast.expr]:
+        """What a call is given of which no more counts than its shape: `jnp.zeros_like(x)`, `layer.init(key, x[0])`."""
+        if not isinstance(node, ast.Call):
+            return []
+        asked = node.args[:1] if self._is_like(node) else detached.given(self.run, self.method.source, node)
+        whole = [a.value if isinstance(a, ast.Subscript) and isinstance(a.slice, ast.Constant) else a for a in asked]
+        return [a for a in whole if isinstance(a, ast.Name)]
+
+    def _is_detached(self, node: ast.AST) -> bool:
+        return self.computed and detached.is_asked(self.run, self.method.source, node)
+
+    def asks_shape(self, init: ast.expr, place: int) -> bool:
+        """Does an initializer of this method ask no more than the shape of one of its arguments?"""
+        function: ast.AST | None = init
+        if isinstance(init, ast.Name):
+            makers = self.bound.get(init.id, []) if init.id not in self.parameters else []
+            function = makers[0] if len(makers) == 1 else None
+            function = function.value if isinstance(function, ast.Assign) else function
+        if not self.computed or not isinstance(function, ast.Lambda | ast.FunctionDef):
+            return False
+        given = function.args
+        names = [a.arg for a in (*given.posonlyargs, *given.args)]
+        if place >= len(names) or names[place] in _stored(function):
+            return False
+        parts = [p for p in subtree(function) if isinstance(p, ast.Attribute | ast.Call)]
+        shaped = {p.value for p in parts if isinstance(p, ast.Attribute) and p.attr in _OF_SHAPES | {"dtype"}}
+        shaped |= {n for p in parts for n in self._by_shape(p)}
+        return all(n in shaped for n in subtree(function) if isinstance(n, ast.Name) and n.id == names[place])
 
     def _is_bound_behind(self, name: str, function: ast.AST) -> bool:
         """Is a name given another value where a function stands, or further down? `w = self.param("w", lambda key: f(w))`"""
@@ -402,6 +438,11 @@ class _Shown:
         return helper is None or _asks_module(helper)
 
 
+def _stored(function: ast.AST) -> set[str]:
+    """The names that a function binds beside its arguments."""
+    return {n.id for n in subtree(function) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)}
+
+
 def _in_order(node: ast.expr) -> ast.expr:
     """`data.items()` of `sorted(data.items())`: no order of what it gives is one of arrays, as no two keys are the same."""
     if not isinstance(node, ast.Call) or len(node.args) != 1 or node.keywords or not isinstance(node.func, ast.Name):
@@ -418,10 +459,6 @@ def _asked_structure(node: ast.Compare) -> ast.expr | None:
         return node.left
     key = isinstance(node.left, ast.Constant) and isinstance(node.left.value, str)
     return right if key and isinstance(op, ast.In | ast.NotIn) else None
-
-
-def _is_self(node: ast.expr) -> bool:
-    return isinstance(node, ast.Name) and node.id == "self"
 
 
 _PARTS = (ast.expr, ast.keyword, ast.comprehension, ast.Slice, ast.FormattedValue)
@@ -478,4 +515,4 @@ def _one_object(part: ast.AST) -> set[str]:
     return names if len(names) > 1 else set()
 
 
-__all__ = ["shown"]
+__all__ = ["shown", "shown_to"]

@@ -18,6 +18,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from ...catalog import layers
 from ...edits import Parts
 from ...linen.execution import entry_arguments
 from ...linen.execution.graph_networks import BY_NETWORKS
@@ -31,6 +32,7 @@ from ...linen.modules.merged_fields import merges
 from ...linen.outside import handed
 from ...linen.project.forwarded_calls import forwarded
 from ...linen.values import shown_by_shapes
+from ...linen.values.detached import DETACHED
 from ...linen.values.presence import whole_argument
 from ...linen.values.sites import Site, Unmigratable
 from ...linen.values.values import Array, Int, Tup, Value
@@ -99,6 +101,8 @@ def site_lines(text: ClassText, site: Site) -> InitLines:
     """The constructor expression of a site; a `Later` where its sizes are not known and the class finds such."""
     if LATER in site.renders:
         return InitLines((), _variable(text, site))
+    if DETACHED in site.renders:
+        return InitLines((), _detached(text, site))
     if site in text.later:
         return InitLines((), _later(text, site))
     if IN_TURN in site.renders or BY_SIZES in site.renders:
@@ -290,6 +294,22 @@ def _later(text: ClassText, site: Site) -> Parts:
     if not later_stacks.is_alone(site):
         return later_stacks.said(text, site, make)
     return (f"{text.namer.parity('LaterGiven' if told else 'Later')}(", *make, ")")
+
+
+def _detached(text: ClassText, site: Site) -> Parts:
+    """A module that is only initialized and applied: it is made for what it is given there."""
+    if site.call is None:
+        raise Unmigratable("NNX149", f"`{ast.unparse(site.node)}` is applied where the code is not followed", site.node)
+    inner, given, named = (_of_kinds if site.kind == "layer" else _class)(text, site)
+    bound = sorted(_bound(text, site, inner) - {*(name.removeprefix("*") for name in given), *named})
+    captured_names.refuse(site, set(bound))
+    star = ["*"] if (bound or named) and not any(name.startswith("*") for name in given) else []
+    parameters = ["rngs", *call_defaults.optional(text, site, given), *star, *named, *[f"{name}={name}" for name in bound]]
+    make: Parts = (f"lambda {', '.join(parameters)}: ", *inner)
+    layer = layers.lookup(site.target) if site.kind == "layer" else None
+    said = layer.attributes if layer is not None else {}
+    read = [(f"{said.get(n, n)}=", *text.argument(site.bound[n], n, site)) for n in site.renders[DETACHED]]
+    return joined((text.namer.parity("Detached"),), [make, *read])
 
 
 def _wrapped(text: ClassText, site: Site) -> Parts | None:

@@ -108,7 +108,8 @@ def test_both_sides_are_bitwise_equal(stem: str, position: int) -> None:
 
     if not numbered:  # and so has the pure form of the class
         paths = PATHS["linen_paths"](made)
-        named = {PATHS["linen_path"](made, paths, path) for path, _ in nnx.to_flat_state(nnx.state(made, nnx.Param))}
+        flat = nnx.to_flat_state(nnx.state(made, nnx.Param))
+        named = {(*PATHS["linen_path"](made, paths, path), *key) for path, held in flat for key in _keys_within(held)}
         assert named == set(flatten_dict(variables.get("params", {})))
         apart = started.keys() - {"params"} if UPDATES.search(text) else {"params_axes", "intermediates"}
         alike = [] if own_keys else started.keys() - apart
@@ -123,6 +124,12 @@ def test_both_sides_are_bitwise_equal(stem: str, position: int) -> None:
         _equal(wanted, reached, rtol=1e-5, atol=1e-6)
         with jax.disable_jit():
             _equal(*run())
+
+
+def _keys_within(variable: Any) -> list[tuple[str, ...]]:
+    """The keys of the arrays that one variable holds: of a tree, or none."""
+    value = variable.get_value()
+    return list(flatten_dict(value)) if isinstance(value, dict) else [()]
 
 
 def _shaken(random: np.random.RandomState, value: Any) -> Any:
