@@ -521,7 +521,7 @@ def _holding(node: ast.AST, own: FileContext, contexts: Mapping[str, FileContext
 def write(project: Project, plan: Plan, copies: linen_copies.Copies, contexts: dict[str, FileContext]) -> None:
     """Add the edits of every native class to its file's context."""
     loaded: frozenset[str] | None = None
-    copied = copies.nodes().keys()
+    copied = copies.nodes(project).keys()
     by_path = {context.source.path: context for context in contexts.values()}
     for code, message, source, node in plan.warnings:
         by_path[source.path].report(node, code, message, severity=Severity.WARNING)

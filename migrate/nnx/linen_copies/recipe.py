@@ -10,13 +10,14 @@ from ...edits import Span
 from ...linen.modules.local_classes import bound_twice
 from ...linen.project.classes import Classes
 from ...linen.project.imports import imported_modules, loaded_by, module_level
+from ...linen.project.index import Project
 from ...source import SourceFile
 from ...trees import subtree
 from . import derived, gin_bindings
+from .file_names import original_of
 from .references import Reference, References, When, is_mutated, is_plain_value
 from .within import imported_within
 
-SUFFIX = "_linen"
 _PLAIN_DECORATORS = {"flax", "jax", "functools", "dataclasses", "typing", "contextlib", "numpy"}
 
 
@@ -59,7 +60,7 @@ class Kitchen:
         self.project = classes.project
         self.references = references
         self.needed = needed
-        self.users = _all_users(users)
+        self.users = _all_users(self.project, users)
         self.uses = uses
         self.recipes: dict[str, Recipe] = {}
         self._reached: dict[str, dict[str, frozenset[str]]] = {}
@@ -266,7 +267,7 @@ class Kitchen:
         return known[module]
 
 
-def _all_users(users: Mapping[str, set[str]]) -> dict[str, set[str]]:
+def _all_users(project: Project, users: Mapping[str, set[str]]) -> dict[str, set[str]]:
     """Users of each module of copies, also those that reach it through other modules of copies (`m_linen`)."""
     full = {module: set(direct) for module, direct in users.items()}
     changed = True
@@ -274,12 +275,13 @@ def _all_users(users: Mapping[str, set[str]]) -> dict[str, set[str]]:
         changed = False
         for direct in full.values():
             for user in list(direct):
-                if user.endswith(SUFFIX):
-                    more = full.get(user.removesuffix(SUFFIX), set()) - direct
+                original = original_of(project, user)
+                if original is not None:
+                    more = full.get(original, set()) - direct
                     if more:
                         direct |= more
                         changed = True
-    return {module: {u for u in direct if not u.endswith(SUFFIX)} for module, direct in full.items()}
+    return {module: {u for u in direct if original_of(project, u) is None} for module, direct in full.items()}
 
 
 def unsuitable_file(source: SourceFile) -> str:
@@ -289,12 +291,6 @@ def unsuitable_file(source: SourceFile) -> str:
     if source.is_package and "." not in source.module.removeprefix(f"{source.prefix}."):
         return "it stands in the __init__.py of a package that no other holds"
     return ""
-
-
-def file_name(source: SourceFile) -> str:
-    """What the module of copies of a file is called after: the file, or the package of an `__init__.py`, beside which it
-    stands."""
-    return source.path.resolve().parent.name if source.is_package else source.path.stem
 
 
 def may_be_run(source: SourceFile) -> bool:

@@ -11,24 +11,18 @@ from ...linen.flow.function_calls import FunctionCalls
 from ...linen.modules import local_classes
 from ...linen.outside import whole_layers
 from ...linen.project.classes import Classes, ClassModel
+from ...linen.project.index import Project
 from ...linen.values.sites import Unmigratable
 from ...source import SourceFile
 from ...trees import subtree
 from . import lifted_outside, taken_from_tables
 from .behind import behind
-from .recipe import SUFFIX, Kitchen, Recipe, Uncopyable, unsuitable_file
+from .file_names import copy_module, copy_name, is_copy_module
+from .recipe import Kitchen, Recipe, Uncopyable, unsuitable_file
 from .references import Reference, References, When
 from .within import imported_within
 
-MARK = "Linen copies of what became flax.nnx, written by nnx-migrate"
-
-
 _SHARDING = {*MOVES, "flax.linen.with_partitioning", "flax.linen.with_logical_partitioning"}
-
-
-def is_copy_module(source: SourceFile) -> bool:
-    """Was the file written by an earlier run, as a module of copies?"""
-    return MARK in source.text[:4000] and source.path.stem.endswith(SUFFIX)
 
 
 def of_earlier_runs(classes: Classes, references: References) -> dict[str, Unmigratable]:
@@ -72,15 +66,9 @@ class Copies:
     redirects: list[tuple[SourceFile, Reference]] = dataclasses.field(default_factory=list)
     recipes: dict[str, Recipe] = dataclasses.field(default_factory=dict)  # module → its module of copies
 
-    def nodes(self) -> dict[ast.AST, str]:
+    def nodes(self, project: Project) -> dict[ast.AST, str]:
         """Reference → qualified name of the copy that it will mean."""
-        return {reference.node: copy_name(reference.key) for _, reference in self.redirects}
-
-
-def copy_name(key: str) -> str:
-    """`pkg.layers.Block` → `pkg.layers_linen.Block`."""
-    module, _, name = key.rpartition(".")
-    return f"{module}{SUFFIX}.{name}"
+        return {reference.node: copy_name(project, reference.key) for _, reference in self.redirects}
 
 
 def settle(
@@ -230,7 +218,7 @@ class _Demand:
                 inner = reference.key.rpartition(".")[0]
                 source = self.project.files[module]
                 if inner != module and imported_within(source, self.project.files[inner], reference.node) is None:
-                    self.users.setdefault(inner, set()).add(module + SUFFIX)
+                    self.users.setdefault(inner, set()).add(copy_module(self.project, module))
                 self._need(reference.key, outer)
 
     def uses(self) -> Mapping[str, list[tuple[SourceFile, Reference]] | None]:
@@ -333,4 +321,4 @@ def _outside_arguments(
                 yield source, arguments, str(called)
 
 
-__all__ = ["ClassModel", "Copies", "Uncopyable", "copy_name", "is_copy_module", "settle", "unsuitable_file"]
+__all__ = ["ClassModel", "Copies", "Uncopyable", "settle", "unsuitable_file"]

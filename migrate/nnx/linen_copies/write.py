@@ -6,7 +6,6 @@ import ast
 import re
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
 
 from ...context import FileContext
 from ...edits import Edit, EditSet, Span
@@ -17,8 +16,9 @@ from ...source import SourceFile
 from ...trees import parse_text, subtree
 from ..generated.imports import finish_imports, spell
 from . import derived, gin_bindings
-from .recipe import SUFFIX, Recipe, file_name
-from .settle import MARK, Copies, copy_name
+from .file_names import MARK, copy_module, copy_name, copy_path, file_name, suffix
+from .recipe import Recipe
+from .settle import Copies
 from .within import imported_within, imports_of
 
 _WIDTH = 100
@@ -53,25 +53,22 @@ def write(project: Project, plan: Plan, copies: Copies, contexts: Mapping[str, F
             why = f"to which it applies {lifting}" if lifting else "which stays Linen"
             if outer in plan.classes and not lifting:
                 why = f"{why} ({plan.classes[outer].code})"
-            contexts[module].report(
-                info.node,
-                "NNX178",
-                f"a Linen copy of {name} is kept in {copy_path(info.source).name} for {outer.rpartition('.')[2]}, {why}",
-            )
+            place, user = copy_path(project, info.source).name, outer.rpartition(".")[2]
+            contexts[module].report(info.node, "NNX178", f"a Linen copy of {name} is kept in {place} for {user}, {why}")
 
 
 def add_plans(project: Project, plan: Plan, copies: Copies) -> None:
     """Let the plan know the copies, as classes that stay Linen, so that the code that uses them is left alone."""
-    plan.redirected = copies.nodes()
+    plan.redirected = copies.nodes(project)
     plan.kept = {f"{module}.{name}" for module, recipe in copies.recipes.items() for name in recipe.from_source}
     for key in copies.needed:
         original = plan.classes.get(key)
         if original is not None:
-            name, home = copy_name(key), project.definition(key)
+            name, home = copy_name(project, key), project.definition(key)
             source = project.linen_classes[key].source if home is None else home[0]
             plan.classes[name] = ClassPlan(
                 qualname=name,
-                path=str(copy_path(source)),
+                path=str(copy_path(project, source)),
                 line=1,
                 outcome=Outcome.BRIDGED,
                 reason="it is a Linen copy",
@@ -85,19 +82,14 @@ def add_plans(project: Project, plan: Plan, copies: Copies) -> None:
             )
 
 
-def copy_path(source: SourceFile) -> Path:
-    """Beside the file; that of a package's `__init__.py` stands beside the package, for which `import` looks there."""
-    beside_it = source.path.parent if source.is_package else source.path
-    return beside_it.with_name(f"{file_name(source)}{SUFFIX}.py")
-
-
 def copy_sources(project: Project, plan: Plan, copies: Copies, contexts: Mapping[str, FileContext]) -> list[FileContext]:
     """The modules of copies as files of their own, to be given the local rules and finished like any other."""
     found = []
     for module, recipe in copies.recipes.items():
         text, imports = _text(project, copies, module, recipe, contexts[module])
         source = recipe.source
-        made = SourceFile(copy_path(source), module + SUFFIX, text, parse_text(text), False, source.resolve, source.prefix)
+        path, name = copy_path(project, source), copy_module(project, module)
+        made = SourceFile(path, name, text, parse_text(text), False, source.resolve, source.prefix)
         context = FileContext(made, plan, contexts[module].options)
         context.new_imports.update(imports)
         found.append(context)
@@ -132,36 +124,36 @@ def _import_copies(project: Project, context: FileContext, original: SourceFile)
 
 def spelled(project: Project, source: SourceFile, original: SourceFile, is_script: bool) -> str:
     """The dotted name by which `source` imports the module of copies of `original`: as it imports `original` itself."""
-    names, stem = source.names, file_name(original)
+    names, stem, ending = source.names, file_name(original), suffix(project)
     for node in imports_of(source) if source is not original else ():
         if isinstance(node, ast.ImportFrom):
             if node.names[0].name == "*" and node.module and not node.level:
                 if (source.resolve(node.module) if source.resolve is not None else node.module) == original.module:
-                    return f"{node.module}{SUFFIX}"
+                    return f"{node.module}{ending}"
             if any(original.module in (known, known.rpartition(".")[0]) for _, known in names.bindings(node)):
                 dots = "." * node.level
                 if any(known == original.module for _, known in names.bindings(node)):
-                    return f"{dots}{node.module or ''}{'.' if node.module else ''}{stem}{SUFFIX}"
+                    return f"{dots}{node.module or ''}{'.' if node.module else ''}{stem}{ending}"
                 if node.module and node.module.rpartition(".")[2] == stem:
-                    return f"{dots}{node.module}{SUFFIX}"
+                    return f"{dots}{node.module}{ending}"
         elif isinstance(node, ast.Import):
             for alias in node.names:
                 known = source.resolve(alias.name) if source.resolve is not None else alias.name
                 if known == original.module:
-                    return alias.name + SUFFIX
+                    return alias.name + ending
     if is_script and not original.is_package:
         together = source.path.parent == original.path.parent
         prefix = beside(project, source if together else original)
         if together or prefix != ".":  # a dot, which its neighbours say, means another folder here
-            return f"{prefix}{stem}{SUFFIX}"
-    return above(project, original.module) + original.module + SUFFIX
+            return f"{prefix}{stem}{ending}"
+    return above(project, original.module) + original.module + ending
 
 
 # text --------------------------------------------------------------------------------------------------------------
 def _text(project: Project, copies: Copies, module: str, recipe: Recipe, context: FileContext) -> tuple[str, dict[str, str]]:
     """The module's text, and the imports that `finish_imports` is to add: local name → dotted name."""
     source, newline = recipe.source, recipe.source.newline
-    place = _place(module, source)
+    place = _place(project, module, source)
     imports: dict[str, str] = {}
     edits = EditSet(source.text)
     bound = {
@@ -200,7 +192,7 @@ def _text(project: Project, copies: Copies, module: str, recipe: Recipe, context
         home, _, name = key.rpartition(".")
         dotted = _from_beside(source, spelled(project, source, project.files[home], context.is_script))
         imports[local] = f"{dotted}.{name}"
-    here = spelled(project, source, source, context.is_script).removesuffix(SUFFIX)
+    here = spelled(project, source, source, context.is_script).removesuffix(suffix(project))
     for name in recipe.from_source:
         imports[name] = f"{here}.{name}"
     for span in recipe.back:
@@ -239,11 +231,12 @@ def _text(project: Project, copies: Copies, module: str, recipe: Recipe, context
     return re.sub(r"\n{4,}", "\n\n\n", "".join(out)).replace("\n", newline), imports
 
 
-def _place(module: str, source: SourceFile) -> SourceFile:
+def _place(project: Project, module: str, source: SourceFile) -> SourceFile:
     """Where the copies' own imports stand: beside a package, all of them say it by its name."""
     if not source.is_package:
         return source
-    return SourceFile(copy_path(source), module + SUFFIX, "", parse_text(""), False, source.resolve, source.prefix)
+    path, name = copy_path(project, source), copy_module(project, module)
+    return SourceFile(path, name, "", parse_text(""), False, source.resolve, source.prefix)
 
 
 def _from_beside(source: SourceFile, dotted: str) -> str:
@@ -328,4 +321,4 @@ def _with_comments(source: SourceFile, statement: ast.stmt) -> Span:
     return Span(start, whole.end)
 
 
-__all__ = ["add_plans", "applies", "copy_path", "copy_sources", "finish", "write"]
+__all__ = ["add_plans", "applies", "copy_sources", "finish", "write"]
