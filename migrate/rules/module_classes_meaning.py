@@ -99,9 +99,12 @@ RULES = (
         "The reason of the inner class is named, and why it cannot be wrapped. Where the shapes of its inputs can be said "
         "in the constructor, `Odd(3)` becomes `linen_parity.Bridged(Odd(3), jax.ShapeDtypeStruct(...), rngs=rngs)`: an "
         "`nnx.bridge.ToNNX` that is initialized when it is constructed, under Linen's keys, and whose statistics may "
-        "change; its owner asks it for the shape of what it gives (`self.Odd_0.out_shape`). Not wrapped is what could tell "
-        "the difference (`self.path`, `sow`, caches, `has_rng`, logical axes), what is lifted, given modules, or called by "
-        "other methods, and what `--no-bridge` forbids.",
+        "change; its owner asks it for the shape of what it gives (`self.Odd_0.out_shape`). It is initialized on zeros: "
+        "what starts from other arrays otherwise (`1 / jnp.std(x)`) is NaN until a checkpoint is loaded, and a warning "
+        "says so. "
+        "With logical names it is a `linen_parity.BridgedByNames`. Not wrapped is what could tell the difference "
+        "(`self.path`, `sow`, caches, `has_rng`, `variable_with_axes`), what is lifted, given modules, or called by other "
+        "methods, and what `--no-bridge` forbids.",
         "A Linen module inside an NNX one would be initialized lazily, and what it is given then is not known.",
         "settle the inner class; this one follows by itself.",
     ),

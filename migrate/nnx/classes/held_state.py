@@ -27,8 +27,9 @@ def updated_at_init(text: ClassText, made: list[Site], plan: Plan) -> frozenset[
 
 def wraps(made: list[Site], plan: Plan) -> bool:
     """Is a module that stays Linen wrapped, by the class itself or by what it makes?"""
-    own = any(kind.bridged for site in made for kind in (site, *site.alternatives))
-    return own or any(each.wraps for each in below(made, plan))
+    kinds = [kind for site in made for kind in (site, *site.alternatives) if kind.kind == "class"]
+    native = [found for kind in kinds if (found := plan.classes.get(kind.target)) is not None and found.details is not None]
+    return len(native) < len(kinds) or any(kind.bridged for kind in kinds) or any(each.wraps for each in native)
 
 
 def modes(text: ClassText, made: list[Site], plan: Plan) -> frozenset[str]:

@@ -45,7 +45,8 @@ _PLACE = {"path", "name", "scope", "parent", "variables", "sow", "perturb", "put
 _ARRAY = re.compile(r"\b(\w*Array|ndarray|Tensor)\b")
 _REPEATING = (ast.For, ast.While, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.Lambda, ast.FunctionDef)
 _LOOKUPS = {"flax.linen.Embed", "jax.numpy.take", "jax.numpy.take_along_axis", "jax.nn.one_hot"}
-_PARTITIONING = re.compile(r"logical(?!_(and|or|not|xor)\b)|param_with_axes|variable_with_axes|scan_with_axes")
+_NAMES = re.compile(r"logical(?!_(and|or|not|xor)\b)|param_with_axes")  # of axes, which no mesh has
+_PARTITIONING = re.compile(r"variable_with_axes|scan_with_axes")
 # Questions about a module's own variables: the answer is the same for a module of its own and for a part of another.
 _OWN = {("is_mutable_collection", "params"), ("has_variable", "params"), ("has_variable", "batch_stats")}
 
@@ -62,6 +63,7 @@ class Traits:
         self.streams: set[str] = set()
         self.lookups = False
         self.asks_for_own = False
+        self.has_names = False
         self.why_not = ""
         self.reached = tuple(_reached(references, model.qualname))
         for key in self.reached:
@@ -71,7 +73,8 @@ class Traits:
                 for inner in subtree(node):
                     self._read(references, source, inner, key in references.project.linen_classes)
                 if any(_PARTITIONING.search(word) for word in _words(node)):
-                    self.why_not = self.why_not or "its parameters have logical axes"
+                    self.why_not = self.why_not or "its variables have logical axes"
+                self.has_names |= any(_NAMES.search(word) for word in _words(node))
         asked = asked_classes(references.project)
         if any(base.qualname in asked for base in model.mro()):
             self.why_not = self.why_not or "code asks for its class, which what wraps it is not of"
@@ -232,7 +235,7 @@ def _bridged(text: ClassText, site: Site, references: References, later: bool) -
     given: list[Parts] = [("*args",), ("rngs=rngs",), ("**kwargs",)]
     if not later:
         given = [*_examples(text, site, model), ("rngs=rngs",)]
-    return joined((text.namer.parity("Bridged"),), [made, *given])
+    return joined((text.namer.parity("BridgedByNames" if traits.has_names else "Bridged"),), [made, *given])
 
 
 def check_methods(site: Site) -> None:

@@ -1,4 +1,4 @@
-"""Files that are called as modules of Linen copies would be: nothing of the user's is written over, and all can be imported."""
+"""Files that are called as modules of Linen copies would be: none is written over, and all can be imported."""
 
 import os
 import subprocess
@@ -6,7 +6,6 @@ import sys
 from pathlib import Path
 
 from click.testing import CliRunner
-
 from nnx_migrate.migrate.cli import program
 
 BLOCKS = """from typing import Any

@@ -120,8 +120,8 @@ INNER = {
     "its parameters have the type of the input":
         "    y = x * self.param('s', nn.initializers.ones, (3,), x.dtype)\n    STAYS\n    return y\n",
     "it has a cache": "    y = x + self.variable('cache', 'c', jnp.zeros, (3,)).value\n    STAYS\n    return y\n",
-    "its parameters have logical axes":
-        "    y = nn.Dense(3, kernel_init=nn.with_logical_partitioning(nn.initializers.ones, ('a', 'b')))(x)\n"
+    "its variables have logical axes":
+        "    y = nn_partitioning.variable_with_axes('stats', 'w', jnp.ones, (3,), axes=('a',)).value * x\n"
         "    STAYS\n    return y\n",
     "its attention keeps a cache": "    y = nn.SelfAttention(1, decode=True)(x)\n    STAYS\n    return y\n",
     "its attention may keep a cache":

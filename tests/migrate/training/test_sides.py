@@ -48,6 +48,7 @@ SHARDED = {
     "boxes_without_names": "NNX603",
     "params_opened_once": "NNX603",
     "logical_rules": "NNX602",
+    "logical_names_in_a_wrapped_class": "NNX603",
     "mesh_axes_in_force": "NNX602",
     "mesh_rules_object": "NNX602",
     "param_with_axes": "NNX603",
@@ -360,6 +361,7 @@ STAYING = {  # a class stays Linen
     *("boxes_of_a_linen_stack_taken_apart", "encoders_of_a_table_in_a_linen_class"),
     "classes_by_default_and_one_that_stays_linen",
     *("encoders_of_a_chosen_class_in_a_linen_class", "a_wrapped_class_in_a_kept_loop"),
+    "logical_names_in_a_wrapped_class",
 }
 # Linen constrains a boxed parameter again wherever it reads it. In a scan that is a layer of the stack, under the names
 # that are left: where the stack itself takes a mesh axis, each layer is laid out anew at every step of the loop. The
