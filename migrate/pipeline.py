@@ -21,6 +21,7 @@ from .rule import Rule, Visit, Visitor, all_rules
 from .siblings import said_in_full
 from .source import SourceFile
 from .stack import with_deep_stack
+from .trees import check_program
 
 if TYPE_CHECKING:
     from .nnx.linen_copies import Copies
@@ -277,6 +278,7 @@ def _finish(context: FileContext, keep: frozenset[str]) -> FileResult:
             known = with_imports(source, text, context.new_imports, keep=keep, gone=context.gone)
             text = shortened(source, quoted(source, simplified(source, known.text)), known)
             text = without_left_over(source, text)
+            check_program(text, source.text)
     except (Conflict, SyntaxError, RecursionError) as error:
         diagnostics.append(
             Diagnostic(

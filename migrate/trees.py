@@ -18,6 +18,22 @@ def parse_text(text: str) -> ast.Module:
         return ast.parse(text)
 
 
+def check_program(text: str, original: str) -> None:
+    """Raises SyntaxError where a changed text is no program, also where only compiling it tells (two arguments of one name),
+    unless the original was none. Notebooks may `await` at their top.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            compile(text, "<rewritten>", "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
+        except SyntaxError:
+            try:
+                compile(original, "<original>", "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
+            except (SyntaxError, ValueError):
+                return
+            raise
+
+
 # What the fields of a node hold that is no node, and contexts, of which all nodes share one.
 _LEAVES = frozenset(
     {str, int, type(None), float, bytes, complex, bool, type(...), tuple, frozenset, dict, ast.Load, ast.Store, ast.Del}

@@ -12,6 +12,7 @@ from nnx_migrate.migrate.pipeline import apply_rules, migrate_project
 from nnx_migrate.migrate.plan import Plan
 from nnx_migrate.migrate.rule import Rule
 from nnx_migrate.migrate.source import SourceFile
+from nnx_migrate.migrate.trees import check_program
 
 
 def source(name: str, text: str) -> SourceFile:
@@ -148,3 +149,12 @@ def test_a_module_is_itself_where_star_imports_bring_its_name_along() -> None:
     found = {"pkg.attention.common.Attention", "pkg.types.Base", "pkg.types.Layer"}
     for _ in range(2):  # a part of the project is read once more
         assert set(Project(files).linen_classes) == found
+
+
+@pytest.mark.parametrize("text", ["def f(a, a): pass", "return 1", "def f():\n    nonlocal x"])
+def test_what_only_compiling_tells_is_no_program(text: str) -> None:
+    ast.parse(text)
+    with pytest.raises(SyntaxError):
+        check_program(text, "x = 1")
+    check_program(text, text)  # nor was the original
+    check_program("await f()", "x = 1")  # of a notebook

@@ -417,7 +417,7 @@ def _bound(text: ClassText, site: Site, inner: Parts) -> set[str]:
     loops = [n.target for n in subtree(setup.node) if isinstance(n, ast.comprehension)] if setup is not None else []
     around = {n.id for target in loops for n in subtree(target) if isinstance(n, ast.Name)}
     mine = text.needs | constructor_names.bound_names(text.run) | text.bound | text.run.trackers | around
-    return (names - hidden) & mine
+    return (names - hidden - constructor_names.RESERVED) & mine
 
 
 # calling the class ---------------------------------------------------------------------------------------------------
