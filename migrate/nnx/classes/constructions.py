@@ -45,6 +45,7 @@ from . import (
     none_at_first,
     own_names,
     rank_checks,
+    wrapped_around,
 )
 
 if TYPE_CHECKING:
@@ -407,6 +408,9 @@ def _variable(text: ClassText, site: Site) -> Parts:
     kind = text.variable_type(site.target)
     if not site.init_localized:
         raise Unmigratable("NNX166", f"the variable `{short(site.node)}` has no initial value", site.node)
+    wrapped = wrapped_around.first_value(text, site)
+    if wrapped is not None:
+        return (f"{kind}(", *wrapped, ")")
     init, *rest = site.init_localized
     keywords = _keywords(text, site)
     value = called_lambdas.result(text, site, init, rest) if not keywords else None
