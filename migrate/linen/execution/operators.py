@@ -434,6 +434,8 @@ class Operators(Evaluation):
             if isinstance(place, Int) and place.dim.value is not None and place.dim.value < 0:
                 shape = bound.value.shape.expand(-place.dim.value)
                 dims = list(shape.dims)
+                if len(dims) < -place.dim.value:
+                    return  # the condition cannot be asked
                 dims[place.dim.value] = size.dim
                 env.names[holder] = dataclasses.replace(bound, value=Array(Shape(tuple(dims), shape.lead)))
             return

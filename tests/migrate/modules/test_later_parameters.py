@@ -69,7 +69,10 @@ def test_what_a_guard_refuses_raises_as_in_linen() -> None:
 
 
 NOT_CAUGHT: dict[str, str] = {
-    "a flag in it": "if h.shape[0] == 3 and not train:\n  raise ValueError\nh = nn.Dense(4)(h)\nreturn h",
+    "a flag in it": (
+        "if h.shape[0] == 3 and not train:\n  raise ValueError\n"
+        "return h * self.param('w', nn.initializers.ones, h.shape[1:])"
+    ),
     "with": (
         "with contextlib.suppress(ValueError):\n  if h.shape[0] == 3:\n    raise ValueError\n  h = nn.Dense(4)(h)\nreturn h"
     ),
@@ -82,6 +85,19 @@ NOT_CAUGHT: dict[str, str] = {
 def test_what_may_go_on_after_a_guard_stays_linen(what: str) -> None:
     result = migrate("import contextlib\n\n\n" + of(NOT_CAUGHT[what]))
     assert {report.outcome.value for report in result.classes} == {"bridged"}
+
+
+def test_a_guard_that_asks_a_flag_hides_nothing_behind_it() -> None:
+    """Every call that ends has made the layer, whose width the constructor is given."""
+    old, new, result = both(of("if h.shape[0] == 3 and not train:\n  raise ValueError\nh = nn.Dense(4)(h)\nreturn h"))
+    assert {report.outcome.value for report in result.classes} == {"native"}
+    x = jnp.ones((3, 2))
+    params = old.M().init(jax.random.key(0), x, True)["params"]["Dense_0"]
+    model = new.M(h_features=2, rngs=nnx.Rngs(0))
+    model.Dense_0.kernel[...], model.Dense_0.bias[...] = params["kernel"], params["bias"]
+    assert jnp.array_equal(old.M().apply({"params": {"Dense_0": params}}, x, True), model(x, True))
+    with pytest.raises(ValueError):
+        model(x)
 
 
 REFUSED: dict[str, str] = {
