@@ -26,6 +26,7 @@ from .plain_objects import CallObject
 
 # Methods by which a list's items are no longer those that were made, in that order.
 _REORDERING = frozenset({"reverse", "pop", "remove", "sort", "clear"})
+_OF_TEXTS = frozenset({"lower", "upper", "strip", "title", "capitalize", "isupper", "islower"})
 
 
 def method_of_value(run: Any, node: ast.Call, func: ast.Attribute, env: Any) -> Abs | None:
@@ -82,6 +83,13 @@ def method_of_value(run: Any, node: ast.Call, func: ast.Attribute, env: Any) -> 
         if element is None:
             return Abs(key, False, base.flags)
         return Abs(dataclasses.replace(value, element=element, kind="list"), False, base.flags)
+    if (
+        func.attr in _OF_TEXTS
+        and isinstance(value, Const)
+        and isinstance(value.value, str)
+        and not (node.args or node.keywords)
+    ):
+        return Abs(Const(getattr(value.value, func.attr)()), base.static, base.flags)
     if isinstance(value, Unknown | Const | Variable):
         arguments = arguments_of(run, node, env)
         objects_of_others.check_value(run, node, value, arguments, env)

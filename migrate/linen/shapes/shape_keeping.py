@@ -10,9 +10,12 @@ from ...source import SourceFile
 from ..values.apart import run_apart
 from ..values.arguments import function_env, parameters_of
 from ..values.merging import Choice
+from ..values.other_files import OF
 from ..values.sites import Abs, Function, Static, Unmigratable
-from ..values.values import Array, Global, Value
+from ..values.values import Array, Const, Global, Value
 from . import shapes
+
+_OF_ACTIVATIONS = frozenset({"flax.linen", "flax.linen.activation", "jax.nn"})
 
 
 def keeps_shape(run: Any, function: Value, argument: Array, env: Any) -> bool:
@@ -33,7 +36,7 @@ def keeps_shape(run: Any, function: Value, argument: Array, env: Any) -> bool:
     if field is not None and field.default is not None:
         default = run.constant(field.default, field.source).value
         return isinstance(default, Global) and shapes.call(default.name, [argument], {}) == argument
-    return _table_keeps(run, function, argument, env)
+    return _table_keeps(run, function, argument, env) or _looked_up_keeps(run, function, argument)
 
 
 def names_activation(text: str) -> bool:
@@ -59,6 +62,33 @@ def _table_keeps(run: Any, function: Static, argument: Array, env: Any) -> bool:
     source, statement = found
     entries = _entries(getattr(statement, "value", None), source)
     return bool(entries) and all(_entry_keeps(run, entry, source, argument) for entry in entries)
+
+
+def _looked_up_keeps(run: Any, function: Static, argument: Array) -> bool:
+    """`getattr(nn, name.lower())`: a function of Flax or `jax.nn` that is looked up by a text is an activation."""
+    node = ast.parse(function.text, mode="eval").body
+    if not isinstance(node, ast.Call) or ast.unparse(node.func) != "getattr" or len(node.args) != 2 or node.keywords:
+        return False
+    held, name = node.args
+    other = ast.unparse(held).removeprefix(f"{OF}.")  # the name of another file, which says where it is defined
+    own = _qualname(run, held, run.model.source) if isinstance(held, ast.Name | ast.Attribute) else None
+    library = other if other in _OF_ACTIVATIONS else own
+    if library not in _OF_ACTIVATIONS:
+        return False
+    said = _constant(run, name)
+    return said is None or bool(shapes.call(f"{library.removesuffix('.activation')}.{said}", [argument], {}) == argument)
+
+
+def _constant(run: Any, name: ast.expr) -> str | None:
+    """The text that a name is, or a field by default: `self.kind.lower()`."""
+    if isinstance(name, ast.Call) and isinstance(name.func, ast.Attribute) and name.func.attr == "lower":
+        said = _constant(run, name.func.value)
+        return said.lower() if said is not None else None
+    if isinstance(name, ast.Constant):
+        return str(name.value)
+    field = run.fields.get(ast.unparse(name).removeprefix("self."))
+    default = run.constant(field.default, field.source).value if field is not None and field.default is not None else None
+    return default.value if isinstance(default, Const) and isinstance(default.value, str) else None
 
 
 def _entries(table: ast.expr | None, source: SourceFile) -> list[ast.expr]:
