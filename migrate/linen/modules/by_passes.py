@@ -41,8 +41,11 @@ def may_count(model: ClassModel, failure: Unmigratable | None) -> bool:
 
 def is_gone_through(run: Any, method: Method, parameter: ast.arg) -> bool:
     """Is an argument of such a class taken for several arrays, and not for one?"""
-    if run.model.qualname not in run.analyser.by_passes:
-        return False
+    return run.model.qualname in run.analyser.by_passes and goes_through(method, parameter)
+
+
+def goes_through(method: Method, parameter: ast.arg) -> bool:
+    """Does a method count what an argument holds, or go through it, that is not said to be one array?"""
     if parameter.annotation is not None and _ARRAY.search(ast.unparse(parameter.annotation)):
         return False
     for node in method.nodes:

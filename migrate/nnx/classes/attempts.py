@@ -21,13 +21,16 @@ _AS_IT_IS = None
 _AS_TOLD = 0  # the ranks that single sides of conditions tell, for all of them; other numbers are ranks that are guessed
 
 
+Attempt = tuple[ClassText | None, Unmigratable | None, dict[str, int]]
+
+
 def attempt(
     model: ClassModel,
     analyser: Analyser,
     plan: Plan,
     inner: Callable[[str], None],
     references: linen_copies.References | None,
-) -> tuple[ClassText | None, Unmigratable | None, dict[str, int]]:
+) -> Attempt:
     """The text of a class, or why there is none; and the ranks that were guessed on the way."""
     ways = _Ways(model, analyser)
     text: ClassText | None = None

@@ -23,7 +23,7 @@ from ...edits import Parts
 from ...linen.execution import entry_arguments
 from ...linen.execution.graph_networks import BY_NETWORKS
 from ...linen.lists.unsized_items import UNSIZED
-from ...linen.modules import made_later
+from ...linen.modules import by_passes, made_later
 from ...linen.modules.by_passes import IN_TURN
 from ...linen.modules.by_sizes import BY_SIZES
 from ...linen.modules.made_later import LATER, NAMED, TYPED
@@ -453,6 +453,13 @@ def _is_merged(text: ClassText, name: str, node: ast.AST) -> bool:
     return merged
 
 
+def takes_a_list(text: ClassText) -> bool:
+    """Does it ask for the shape of what it is given an example of too, and goes through: of a list of arrays?"""
+    method = text.model.method("__call__")
+    both = text.examples.keys() & text.used.keys()
+    return method is not None and any(p.arg in both and by_passes.goes_through(method, p) for p in method.parameters)
+
+
 def note_of_handed(text: ClassText) -> str:
     """What the report says of a class that is handed modules."""
     fields = "`, `".join(sorted(text.analyser.given_outside.handed[text.model.qualname]))
@@ -571,4 +578,4 @@ def _array(text: ClassText, name: str) -> str:
     return f"{text.namer.name('jax.ShapeDtypeStruct')}({text.sized(name, 'shape')}, {dtype})"
 
 
-__all__ = ["CODE", "example", "found", "lines", "may_find", "note", "note_of_handed", "site_lines"]
+__all__ = ["CODE", "example", "found", "lines", "may_find", "note", "note_of_handed", "site_lines", "takes_a_list"]

@@ -235,23 +235,25 @@ def _decide_class(
 
     for kind in outside_chains.kinds(analyser, name):
         inner(kind)
+
+    def again() -> attempts.Attempt:
+        analyser.forget(name, tried)
+        return attempts.attempt(model, analyser, plan, inner, references)
+
     text, failure, tried = attempts.attempt(model, analyser, plan, inner, references)
     contained: set[str] = set()
     first = failure
     if failure is not None and asking.is_of_several(failure) and later_sizes.may_find(analyser, model, failure):
         analyser.later.add(name)
-        analyser.forget(name, tried)
-        text, last, tried = attempts.attempt(model, analyser, plan, inner, references)
+        text, last, tried = again()
         failure = failure if last is not None else None
         if text is None:
             analyser.later.discard(name)
             analyser.forget_special([name])
     while failure is not None and asking.asks(analyser, name, failure):
-        analyser.forget(name, tried)
-        text, failure, tried = attempts.attempt(model, analyser, plan, inner, references)
+        text, failure, tried = again()
     while failure is not None and asking.takes_numbers(analyser, model, failure):
-        analyser.forget(name, tried)
-        text, failure, tried = attempts.attempt(model, analyser, plan, inner, references)
+        text, failure, tried = again()
     if failure is not None and asking.takes_no_numbers(analyser, model):
         analyser.forget(name, tried)
         failure, tried = first, {}
@@ -272,9 +274,8 @@ def _decide_class(
         elif failure.code == "NNX124":  # it was wrapped, and has become native since
             analyser.wrapped.discard(failure.inner)
             analyser.forget_special([failure.inner])
-        analyser.forget(name, tried)
         try:
-            text, failure, tried = attempts.attempt(model, analyser, plan, inner, references)
+            text, failure, tried = again()
         except asking.TakenBack as taken:
             if taken.container != name or name not in analyser.bridging:
                 raise
@@ -286,20 +287,20 @@ def _decide_class(
             break
         analyser.foreign.setdefault(name, known).add(package_class)
         analyser.bridging.add(name)
-        analyser.forget(name, tried)
-        text, failure, tried = attempts.attempt(model, analyser, plan, inner, references)
+        text, failure, tried = again()
     if text is None and failure is not None and later_sizes.may_find(analyser, model, failure):
         analyser.later.add(name)
-        analyser.forget(name, tried)
-        text, last, tried = attempts.attempt(model, analyser, plan, inner, references)
+        text, last, tried = again()
         if text is None and last is not None and last.reason == constructor_text.CHANGING[1]:
             analyser.untracked_sizes.add(name)
-            analyser.forget(name, tried)
-            text, last, tried = attempts.attempt(model, analyser, plan, inner, references)
-        if text is None and by_passes.may_count(model, last):
+            text, last, tried = again()
+        of_list = text is not None and later_sizes.takes_a_list(text)
+        if of_list or (text is None and by_passes.may_count(model, last)):
             analyser.by_passes.add(name)
-            analyser.forget(name, tried)
-            text, _, tried = attempts.attempt(model, analyser, plan, inner, references)
+            text, _, tried = again()
+        if text is None and of_list:  # an array, then
+            analyser.by_passes.discard(name)
+            text, last, tried = again()
         if text is None:
             analyser.by_passes.discard(name)
             analyser.untracked_sizes.discard(name)

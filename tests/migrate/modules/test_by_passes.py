@@ -162,6 +162,12 @@ PROGRAMS: dict[str, tuple[str, Any]] = {
         "    h = M()(xs)\n    y = M(width=2)([h, h * 2])\n    return Block(3)(y) + h\n",
         LIST,
     ),
+    "widths of the items, and one that is given all": (
+        of("hs = []\nfor i in range(len(xs)):\n  hs.append(Block(features=xs[i].shape[-1])(xs[i]))\nreturn Fuse(3)(hs)")
+        + "\n\nclass Fuse(nn.Module):\n  features: int\n  @nn.compact\n  def __call__(self, xs):\n    h = 0.0\n"
+        "    for i in range(len(xs)):\n      h = h + nn.Dense(self.features)(xs[i])\n    return h\n",
+        LIST,
+    ),
     "one of its modules called in a loop": (
         of("dense = nn.Dense(4)\nreturn sum(dense(x) * nn.Dense(4)(x) for x in xs)"),
         SAME,
