@@ -264,6 +264,7 @@ SAME_TREE = {
     "flax.linen.unbox": 0,
     "flax.core.copy": 0,
     "jax.device_put": 0,
+    "jax.device_put_replicated": 0,
     "jax.device_get": 0,
     "jax.block_until_ready": 0,
     **dict.fromkeys(TREE_MAPS, 1),

@@ -13,7 +13,7 @@ from .components import Component
 from .rewrite import Rewrite, Unsupported
 
 _PMAP = "jax.pmap"
-_COPIES = {_PMAP, "flax.jax_utils.replicate"}
+_COPIES = {_PMAP, "flax.jax_utils.replicate", "jax.device_put_replicated"}
 _BY_HAND = (
     "It is right as it is: `jax.pmap` is `jax.jit` of `jax.shard_map` today. By hand it is that over split state, with P() "
     "for what all devices have alike and check_vma=False; `nnx-migrate explain NNX608` has the form."

@@ -22,13 +22,13 @@ def check(stem: str, text: str, jit: str) -> tuple[list[str], str]:
     for path, content in result.created.items():
         module(path.stem, content)
     after = result.files[0].after or ""
-    before = _printed(f"{stem}_before", text)
+    before = printed(f"{stem}_before", text)
     assert before
-    assert _printed(f"{stem}_after", after) == before
+    assert printed(f"{stem}_after", after) == before
     return sorted({d.code for d in result.files[0].diagnostics if d.code in _FORMS}), after
 
 
-def _printed(name: str, text: str) -> list[str]:
+def printed(name: str, text: str) -> list[str]:
     """The lines, with numbers rounded: the two sides compile apart."""
     with contextlib.redirect_stdout(io.StringIO()) as out:
         module(name, text)
