@@ -366,13 +366,12 @@ class _Functional(PassedTrees):
             functional_calls.dictionary(self, call, f"{opening}{name}", made)
             return
         if nested is not None:
-            source = self.source(call)
             assert nested.arg is not None
-            bound = source.names.bound_in(self.function(call) or source.tree)
-            if nested.arg in bound or not self.made_names.pass_on(self, call, nested.arg):
+            held = self.made_names.passed_on(self, call, [nested.arg, name.replace("graphdef", nested.arg)])
+            if not held:
                 raise Unsupported(call, f"the name {nested.arg} is taken")
-            self.insert_before(statement, f"{opening}{name}, {nested.arg} = ", *moved)
-            self.replace(nested.value, nested.arg)
+            self.insert_before(statement, f"{opening}{name}, {held} = ", *moved)
+            self.replace(nested.value, held)
             self.dropped.update(subtree(nested.value))
             return
         value = statement.value if isinstance(statement, ast.Assign) and len(statement.targets) == 1 else None

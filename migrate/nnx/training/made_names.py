@@ -7,7 +7,7 @@ d_graphdef, *d_variables = nnx.split(discriminator(...), nnx.Param, nnx.BatchSta
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
 from ...linen.flow.flow_values import Symbol
@@ -59,13 +59,20 @@ class MadeNames:
         kept.update(names)
         return True
 
-    def pass_on(self, form: _Functional, node: ast.AST, name: str) -> bool:
-        """The same for a name that the statement below reads and nothing after it: others may have it there, too."""
-        scope = _scope(form, node)
-        if name in self._kept.get(scope, set()):
-            return False
-        self._passing.setdefault(scope, set()).add(name)
-        return True
+    def passed_on(self, form: _Functional, node: ast.AST, names: Sequence[str]) -> str:
+        """The first of the names that is free for what the statement below reads and nothing after it, else "".
+
+        Others may have it there, too. All but the first are names that the file does not say.
+        """
+        source, scope = form.source(node), _scope(form, node)
+        bound = source.names.bound_in(form.function(node) or source.tree)
+        said = {n.id for n in source.by_kind.get(ast.Name, ()) if isinstance(n, ast.Name)}
+        kept = self._kept.get(scope, set())
+        free = (name for name in names if name not in (bound if name == names[0] else said) and name not in kept)
+        found = next(free, "")
+        if found:
+            self._passing.setdefault(scope, set()).add(found)
+        return found
 
 
 def _scope(form: _Functional, node: ast.AST) -> Scope:

@@ -217,3 +217,39 @@ def test_scripts_of_one_maker_have_names_of_their_own(jit: str, monkeypatch: pyt
                 exec(compile(files[name], f"{name}.py", "exec"), held.__dict__)
         printed.append(out.getvalue())
     assert printed[0] and printed[0] == printed[1]
+
+
+BESIDE_STATISTICS = (
+    MODELS.replace(
+        "x = jnp",
+        """from flax.training.train_state import TrainState
+
+
+class Normed(nn.Module):
+    @nn.compact
+    def __call__(self, x):
+        return nn.BatchNorm(use_running_average=True)(nn.Dense(3, kernel_init=ones)(x))
+
+
+class NormedState(TrainState):
+    batch_stats: dict
+
+
+x = jnp""",
+    )
+    + """
+g, d = Normed(), Bent()
+variables = g.init(key, x)
+gs = NormedState.create(apply_fn=g.apply, tx=optax.sgd(0.1), **GIVEN)
+ds = TrainState.create(apply_fn=d.apply, params=d.init(key, x)["params"], tx=optax.sgd(0.1))
+print(g.apply({"params": gs.params, "batch_stats": gs.batch_stats}, x).sum(), ds.apply_fn({"params": ds.params}, x).sum())
+""".replace("**GIVEN", 'params=variables["params"], batch_stats=variables["batch_stats"]')
+)
+
+
+def test_params_beside_those_of_a_model_with_statistics() -> None:
+    codes, after = printing_sides.check("beside_statistics", BESIDE_STATISTICS, "functional")
+    assert codes == ["NNX602"]
+    assert "d_graphdef, d_params = nnx.split" in after
+    taken = BESIDE_STATISTICS.replace("print(", "d_params = 3\nprint(", 1)  # said by the program
+    assert "NNX603" in printing_sides.check("beside_statistics_taken", taken, "functional")[0]
