@@ -32,6 +32,7 @@ from . import (
     local_classes,
     module_code,
     spec_makers,
+    tree_helpers,
     unmentioned,
 )
 from .flow_readers import Read, statement_of
@@ -114,17 +115,26 @@ class Flow:
         self.loaded: set[ast.AST] = set()  # names and attributes where they are given values from elsewhere
         self._memo: dict[ast.AST, Value] = {}
         self.makers: dict[ast.AST, str] = {}
-        self._clashes: dict[Symbol, None] = {}  # names that are given what does not go together
+        self.clashes: dict[Symbol, None] = {}  # names that are given what does not go together
         self._versions: dict[ast.AST, str] = {}
+        self._helpers: dict[ast.AST, str] = {}  # what is called where functions map one tree, and what for
         self._settle(statements)
-        self._versions = flow_versions.find(self, self._clashes)
+        self._versions = flow_versions.find(self, self.clashes)
         if self._versions:
-            for known in (self.env, self.returns, self.makers):
-                known.clear()  # type: ignore[attr-defined]
+            self._forget()
+            self._settle(statements)
+        self._helpers = tree_helpers.find(self)
+        self._names.update(self._helpers)
+        if self._helpers:
+            self._forget()
             self._settle(statements)
         self.unmentioned = unmentioned.bind(self)
         if self.unmentioned:
             self._settle(statements)
+
+    def _forget(self) -> None:
+        for known in (self.env, self.returns, self.makers):
+            known.clear()  # type: ignore[attr-defined]
 
     def _settle(self, statements: Mapping[str, list[ast.AST]]) -> None:
         """Evaluate all statements until nothing changes any more.
@@ -237,7 +247,7 @@ class Flow:
             self.env[symbol] = joined
         apart = joined is not held and joined is not value and flow_versions.clash(held, value, joined)
         if apart or flow_versions.unknown(held, value):
-            self._clashes[symbol] = None
+            self.clashes[symbol] = None
 
     # statements ------------------------------------------------------------------------------------------------
     def _statement(self, source: SourceFile, node: ast.AST) -> None:
@@ -264,7 +274,7 @@ class Flow:
                     flow_classes.bind_class(self, source, owner, node)
                     self.join((source.module, owner, f"self.{node.name}"), method)
                 return
-            function = self.decorated(node)
+            function = flow_classes.decorated(self, node)
             self.join((source.module, source.names.binding_scope(node.name, node), node.name), function)
         elif isinstance(node, ast.ClassDef):
             local_classes.bind(self, source, node)
@@ -282,18 +292,6 @@ class Flow:
             self._bind(source, node.optional_vars, ANY)
         elif isinstance(node, ast.Call):
             self.value(node)
-
-    def decorated(self, node: ast.FunctionDef) -> Value:
-        """A function after its decorators: itself where they are known to call it as it is."""
-        for decorator in node.decorator_list:
-            name = self.name(decorator)
-            if isinstance(decorator, ast.Call):
-                name = self.name(decorator.func)
-                if name == "functools.partial" and decorator.args:
-                    name = self.name(decorator.args[0])
-            if name not in WRAPPERS and not flow_classes.kind_of(decorator):
-                return ANY
-        return Function(frozenset([node]))
 
     def function_of(self, source: SourceFile, node: ast.AST) -> ast.AST | None:
         for parent in source.ancestors(node):
@@ -323,6 +321,8 @@ class Flow:
     def _evaluate(self, source: SourceFile, node: ast.AST) -> Value:
         if node in self.plan.redirected and not self.plan.module_class(self.plan.redirected[node]):
             return ANY  # a table or function whose classes stay Linen
+        if node in self._helpers:
+            return ANY
         if isinstance(node, ast.Name):
             qualname = self.name(node)
             if qualname and self.plan.module_class(qualname):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from ...source import SourceFile
 from ..project.index import Project
-from .flow_values import ANY, NOTHING, ClassValue, Function, Instance, Nothing, State, Value, join
+from .flow_values import ANY, NOTHING, WRAPPERS, ClassValue, Function, Instance, Nothing, State, Value, join
 
 if TYPE_CHECKING:
     from .flow import Flow
@@ -157,7 +157,7 @@ def held_class(flow: Flow, owner: ast.ClassDef, name: str) -> Value:
 
 def method(flow: Flow, owner: ast.ClassDef, node: ast.FunctionDef) -> Value:
     """What `self.train_step` is in the methods of the class: a function of which `self` is given."""
-    function = flow.decorated(node)
+    function = decorated(flow, node)
     kind = "".join(map(kind_of, node.decorator_list))
     first = [a.arg for a in [*node.args.posonlyargs, *node.args.args]][:1]
     if not isinstance(function, Function) or (kind and owner in flow.class_facts.derived):
@@ -165,6 +165,19 @@ def method(flow: Flow, owner: ast.ClassDef, node: ast.FunctionDef) -> Value:
     if kind == "staticmethod":
         return function
     return dataclasses.replace(function, bound=1) if first == ["self"] or (kind and first) else ANY
+
+
+def decorated(flow: Flow, node: ast.FunctionDef) -> Value:
+    """A function after its decorators: itself where they are known to call it as it is."""
+    for decorator in node.decorator_list:
+        name = flow.name(decorator)
+        if isinstance(decorator, ast.Call):
+            name = flow.name(decorator.func)
+            if name == "functools.partial" and decorator.args:
+                name = flow.name(decorator.args[0])
+        if name not in WRAPPERS and not kind_of(decorator):
+            return ANY
+    return Function(frozenset([node]))
 
 
 def bind_class(flow: Flow, source: SourceFile, owner: ast.ClassDef, node: ast.FunctionDef) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import ast
 
-from ...linen.flow import compiled_ahead
+from ...linen.flow import compiled_ahead, flow_classes
 from ...linen.flow.flow_values import ANY, Function, Items, Value
 from .passed_trees import PassedTrees
 from .rewrite import Unsupported
@@ -31,7 +31,7 @@ def _check(form: PassedTrees, function: ast.AST, seen: set[ast.AST]) -> None:
         return
     seen.add(function)
     if isinstance(function, ast.FunctionDef):
-        if function.decorator_list and form.flow.decorated(function) == ANY:
+        if function.decorator_list and flow_classes.decorated(form.flow, function) == ANY:
             raise Unsupported(function.decorator_list[0], "a decorated function that returns params")
         if _is_special(form, function):
             raise Unsupported(function, "a method that Python calls by itself, and that returns params")
