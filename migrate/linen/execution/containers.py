@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import dataclasses
 from collections.abc import Set
 from typing import Any
 
@@ -52,7 +53,7 @@ from ..values.values import (
     Unknown,
     Value,
 )
-from . import changed_arguments, iteration, picked_columns, string_keys
+from . import changed_arguments, iteration, picked_columns, stale_names, string_keys
 
 _KEYS = {"flax.linen.PARTITION_NAME": Const("partition_name")}  # constants of Flax that dicts have as keys
 
@@ -84,7 +85,7 @@ class Containers(Evaluation):
                 return Abs(chains.joined(tuple(parts)), static, flags)
         if any(isinstance(i, Star) for i in items):
             return Abs(shapes.build(items, kind), static, flags)
-        return Abs(Tup(tuple(items), kind), static, flags)
+        return Abs(Tup(tuple(items if static else stale_names.beside(items)), kind), static, flags)
 
     _eval_List = _eval_Tuple
 
@@ -106,6 +107,10 @@ class Containers(Evaluation):
             else:
                 known = False
         if known:
+            if not static:
+                held = stale_names.beside([Tup(tuple(table.items.values())) for table in tables])
+                pairs = zip(tables, [v.items if isinstance(v, Tup) else () for v in held])
+                tables = [dataclasses.replace(t, items=dict(zip(t.items, items))) for t, items in pairs]
             return Abs(merged(tables), static, flags)
         return self._static_text(node, static, flags, env)
 

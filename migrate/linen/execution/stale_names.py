@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+import itertools
 import operator
 from collections.abc import Callable, Collection
 from typing import Any
@@ -25,7 +26,7 @@ from ..values.dims import Dim
 from ..values.environment import Env
 from ..values.late_makes import names_in
 from ..values.merging import dependencies_of, map_dims
-from ..values.sites import BoundArg, Factory, Site, Static, Table, Track
+from ..values.sites import Abs, BoundArg, Factory, Site, Static, Table, Track
 from ..values.values import Int, Tup, Unknown, Value
 from .taken_names import is_taken
 
@@ -40,7 +41,56 @@ def keep_stale(run: Any, names: set[str], env: Env) -> None:
             if (name not in names or place is not env) and _mentions(bound.value, names):
                 own = type(bound.value) is Static and place.is_local(name) and not is_taken(place, name)
                 _rename(run, place, name, Static(name, frozenset({name})) if own else renewed(bound.value))
+            if not bound.static and (name not in names or place is not env):
+                _rename(run, place, name, _unsaid(place.names[name].value, names))
     _of_sites(run, names, renewed)
+    for site in run.sites:
+        for key, held in site.bound.items() if site.call is None else ():
+            if held.localized is None and _unsaid(held.abs.value, names) is not held.abs.value:
+                site.bound[key] = dataclasses.replace(held, abs=Abs(Unknown(f"`{min(names)}` has changed")))
+
+
+def _unsaid(value: Value, names: Collection[str]) -> Value:
+    """Factories that the constructor says by what they hold, which it cannot when names of it have changed."""
+    if isinstance(value, FactoryChoice):
+        then, orelse = _unsaid(value.then, names), _unsaid(value.orelse, names)
+        same = then is value.then and orelse is value.orelse
+        return value if same else dataclasses.replace(value, then=then, orelse=orelse)
+    if isinstance(value, Factory):
+        held = [*value.args.values(), *value.positional]
+        if not any(h.localized is not None and h.localized.needs & set(names) for h in held):
+            return value
+
+        def unsaid(held: BoundArg) -> BoundArg:
+            stale = held.localized is not None and held.localized.needs & set(names)
+            return dataclasses.replace(held, localized=None) if stale else held
+
+        args = {name: unsaid(h) for name, h in value.args.items()}
+        return dataclasses.replace(value, args=args, positional=tuple(map(unsaid, value.positional)))
+    return _items(value, lambda item: _unsaid(item, names))
+
+
+def beside(values: list[Value]) -> list[Value]:
+    """Factories that functions give, beside one another: `[norm_of(1.0), norm_of(2.0)]`.
+
+    A name of such a function that holds another value for each is the last one's in the constructor.
+    """
+    known: dict[tuple[str, ast.expr | None], list[Value]] = {}
+    for held in itertools.chain.from_iterable(map(_held, values)):
+        for name in held.localized.needs if held.localized is not None else ():
+            known.setdefault((name, held.node), []).append(held.abs.value)
+    mixed = {name for (name, _), found in known.items() if any(value != found[0] for value in found)}
+    return [_unsaid(value, mixed) for value in values] if mixed else values
+
+
+def _held(value: Value) -> list[BoundArg]:
+    """What the factories in a value hold."""
+    if isinstance(value, FactoryChoice):
+        return [*_held(value.then), *_held(value.orelse)]
+    if isinstance(value, Factory):
+        return [*value.args.values(), *value.positional]
+    inner = value.items if type(value) is Tup else value.items.values() if type(value) is Table else ()
+    return [held for item in inner for held in _held(item)]
 
 
 def _renewing(run: Any, names: set[str]) -> Change:
@@ -203,4 +253,4 @@ def _names_of_site(run: Any, site: Site) -> frozenset[str]:
     return names
 
 
-__all__ = ["before_loop", "item_by_item", "keep_stale", "lose_in_setup"]
+__all__ = ["before_loop", "beside", "item_by_item", "keep_stale", "lose_in_setup"]

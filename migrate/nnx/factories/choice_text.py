@@ -1,6 +1,8 @@
-"""One of several factories as an argument: `Block(norm=partial(nnx.BatchNorm, ...) if norm == "batch" else nnx.LayerNorm)`.
+"""What a function of the project gives, a factory or one of several, as an argument:
 
-A function of the project picks it by what it is given; the constructor says the choice itself, in its own words.
+    Block(norm=partial(nnx.BatchNorm, ...) if norm == "batch" else nnx.LayerNorm)
+
+The constructor says the choice itself, in its own words.
 """
 
 from __future__ import annotations
@@ -20,11 +22,22 @@ if TYPE_CHECKING:
 
 
 def argument(text: ClassText, bound: BoundArg, site: Site) -> Parts | None:
-    """The choice that an argument is; None where it is none, or where the class itself has a name for it."""
+    """The choice that an argument is, or what a function of the project gives; None where it is none, or where the class
+    itself has a name for it.
+    """
     value = bound.abs.value
-    if bound.localized is not None or not isinstance(value, FactoryChoice):
+    if bound.localized is not None:
         return None
-    return _said(text, value, site)
+    if isinstance(value, FactoryChoice):
+        return _said(text, value, site)
+    if not isinstance(value, Factory) or not _may_be_said(value):
+        return None
+    try:
+        return _factory(text, value, site)
+    except Unmigratable as error:
+        if error.code == "NNX132":
+            return None
+        raise
 
 
 def _said(text: ClassText, value: Value, site: Site) -> Parts:
@@ -35,9 +48,22 @@ def _said(text: ClassText, value: Value, site: Site) -> Parts:
             raise Unmigratable("NNX132", f"`{value.text or 'a condition'}` means something else here", site.node)
         test: Parts = text.said(value.localized) if value.localized is not None else (text.own_text(value.text),)
         return ("(", *_said(text, value.then, site), " if ", *test, " else ", *_said(text, value.orelse, site), ")")
-    if not isinstance(value, Factory) or value.lifted or value.field or value.unpacked:
+    if not isinstance(value, Factory) or not _may_be_said(value):
         raise Unmigratable("NNX132", "one of several factories is handed on, which the constructor cannot say", site.node)
     return _factory(text, value, site)
+
+
+def _check_same(name: str, bound: BoundArg, site: Site) -> None:
+    """A function that was called twice has put two values of its own under one name: `init = constant(value)`."""
+    for held in bound.localized.needs if bound.localized is not None else ():
+        known = site.renders.setdefault("held by factories", {}).setdefault((held, bound.node), bound.abs.value)
+        if known != bound.abs.value:
+            reason = f"`{name}` of {site.target.rpartition('.')[2]} is `{held}`, which a function gives several values"
+            raise Unmigratable("NNX113", reason, site.node)
+
+
+def _may_be_said(factory: Factory) -> bool:
+    return not (factory.lifted or factory.field or factory.unpacked)
 
 
 def _factory(text: ClassText, factory: Factory, site: Site) -> Parts:
@@ -46,6 +72,8 @@ def _factory(text: ClassText, factory: Factory, site: Site) -> Parts:
     model = text.analyser.classes.get(factory.target)
     names = [f.name for f in model.fields()] if model is not None else [p.name for p in order.parameters] if order else []
     given: list[tuple[str, BoundArg]] = [*zip(names, factory.positional), *factory.args.items()]
+    for name, bound in given:
+        _check_same(name, bound, site)
     said = [(name, text.argument(bound, name, site)) for name, bound in given]
     target: Part
     if order is not None and model is None:
