@@ -146,6 +146,18 @@ class Shaped(nn.Module):
         return (y * scale) @ kernel
 
 
+class OfCall(nn.Module):
+    """Applied with variables that the call is given."""
+
+    def setup(self):
+        self.dense = nn.Dense(4)
+        self.out = nn.Dense(2)
+
+    def __call__(self, x, kernel):
+        variables = {"params": {"kernel": kernel, "bias": jnp.ones(4)}}
+        return self.out(self.dense.apply(variables, x))
+
+
 class Boxed(nn.Module):
     @nn.compact
     def __call__(self, x):
@@ -179,6 +191,7 @@ CASES = [
     ("OfTree", {"width": 4}, [(2, 3)], {}),
     ("OfKernel", {"width": 4}, [(2, 3)], {}),
     ("Shaped", {}, [(2, 3)], {}),
+    ("OfCall", {}, [(2, 3), (3, 4)], {}),
     ("Boxed", {}, [(2, 3)], {}),
     ("Looked", {}, [(2, 5)], {}),
 ]

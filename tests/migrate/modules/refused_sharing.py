@@ -14,23 +14,23 @@ REFUSED = {
     return self.decoder.attend(self.dense(self.embed(ids)))
 """,
     ),
-    "a convolution applied with other weights": (
+    "a convolution applied with other weights, and called": (
         "NNX149",
         """class M(nn.Module):
   def setup(self):
     self.conv = nn.Conv(4, (3,))
     self.weight = self.param('weight', nn.initializers.ones, (3, 2, 4))
   def __call__(self, x):
-    return self.conv.apply({'params': {'kernel': self.weight}}, x)
+    return self.conv(x) + self.conv.apply({'params': {'kernel': self.weight}}, x)
 """,
     ),
-    "a layer applied with variables from the call": (
+    "a layer applied with variables from the call, and called": (
         "NNX149",
         """class M(nn.Module):
   def setup(self):
     self.dense = nn.Dense(4)
   def __call__(self, x, variables):
-    return self.dense.apply(variables, x)
+    return self.dense(x) + self.dense.apply(variables, x)
 """,
     ),
     "one of two modules, one under remat by a condition of the call": (
