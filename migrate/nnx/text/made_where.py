@@ -7,6 +7,7 @@ import itertools
 import keyword
 
 from ...linen.execution.execute import Execution
+from ...linen.values.detached import DETACHED
 from ...linen.values.sites import Site, Unmigratable
 from ...linen.values.wrappers import is_wrapper
 from ...source import SourceFile
@@ -70,3 +71,11 @@ def fresh_name(run: Execution, name: str) -> str:
     while stem in used or keyword.iskeyword(stem):
         stem += "_"
     return stem
+
+
+def own_name_of(run: Execution, site: Site, name: str) -> str:
+    """The attribute for a name; another one for what has no name in Linen, where something else has that."""
+    taken = {s.name.constant for s in run.sites if s.name is not None and s is not site} | run.fields.keys()
+    while DETACHED in site.renders and (name in taken or name in run.model.methods()):
+        name += "_"
+    return name

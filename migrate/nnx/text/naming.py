@@ -20,7 +20,6 @@ from ...linen.modules.compact_calls import group_of, made_again
 from ...linen.modules.made_later import NAMED
 from ...linen.project.classes import Method
 from ...linen.values import name_tests
-from ...linen.values.detached import DETACHED
 from ...linen.values.mutation import changed_anywhere
 from ...linen.values.sites import Block, Branch, Counted, For, Make, Site, Skipped, Unmigratable, steps_of
 from ...names import is_attribute_name
@@ -30,7 +29,7 @@ from ..setup import hidden_methods
 from . import decorated_names, handed_iterators, out_of_loops, shared_names
 from .counts_of_sides import Count, behind, exclude, number_alike, one_more, within
 from .made_together import made_together
-from .made_where import fresh_counter, fresh_name, is_handed, method_of, outermost
+from .made_where import fresh_counter, fresh_name, is_handed, method_of, outermost, own_name_of
 from .text_parts import Namer
 
 _LATER = "later_modules"  # what the constructor calls those whose names the call knows, until it has called it
@@ -218,7 +217,7 @@ def assign(run: Execution, entry: str, names: Names) -> None:
                 continue
             if site.loops and site.kind != "param" and not _of_one_pass(site):
                 raise Unmigratable("NNX154", f"the name {spec.constant!r} is used in a loop", site.node)
-            names.places[site] = Place("attribute", _of_its_own(run, site, spec.constant))
+            names.places[site] = Place("attribute", own_name_of(run, site, spec.constant))
             continue
         assert spec.node is not None
         stem = stem_of(spec.node, site)
@@ -241,14 +240,6 @@ def assign(run: Execution, entry: str, names: Names) -> None:
     _check(run, entry, names)
     for site, number in shared_names.marks(run, names.places, names.again).items():
         names.places[site] = dataclasses.replace(names.places[site], only_at=number)
-
-
-def _of_its_own(run: Execution, site: Site, name: str) -> str:
-    """The attribute for a name; another one for what has no name in Linen, where something else has that."""
-    taken = {s.name.constant for s in run.sites if s.name is not None and s is not site} | run.fields.keys()
-    while DETACHED in site.renders and (name in taken or name in run.model.methods()):
-        name += "_"
-    return name
 
 
 def _check_again(auto: Mapping[str, list[tuple[Site, int | None]]], again: Mapping[Site, Site]) -> None:
