@@ -46,7 +46,9 @@ def note(run: Any, site: Site, node: ast.Call, env: Any) -> bool:
     read = {asked.attr for source, use in uses if (asked := _read(source, use)) is not None}
     if holder is None or not all(_read(*use) is not None or _is_applied(*use) for use in uses):
         return False
-    if len(read) == len(uses) or not read <= (site.bound.keys() if site.kind == "layer" else set()):
+    if not any(_is_applied(*use) for use in uses) or not read <= (site.bound.keys() if site.kind == "layer" else set()):
+        return False
+    if isinstance(holder, ast.Attribute) and _is_asked_elsewhere(run, holder.attr):
         return False
     if site.target == "flax.linen.Dense" and run.in_setup and all(applied.is_plain(*use) for use in uses):
         return False  # a function does that
@@ -74,6 +76,16 @@ def _uses(run: Any, source: SourceFile, holder: ast.Name | ast.Attribute) -> lis
             if isinstance(n, ast.Attribute) and n.attr == holder.attr and detached.is_self(n.value)
         ]
     return [(home, n) for home, n in uses if n is not holder]
+
+
+def _is_asked_elsewhere(run: Any, attribute: str) -> bool:
+    """May a module be asked for it by another one: `self.encoder.conv`?"""
+    return any(
+        isinstance(node, ast.Attribute) and node.attr == attribute and not detached.is_self(node.value)
+        for model in run.analyser.classes
+        if attribute in model.source.words
+        for node in of_kind(model.node, ast.Attribute)
+    )
 
 
 def _named(scope: ast.AST | None, name: str) -> Iterator[ast.AST]:

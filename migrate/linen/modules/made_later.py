@@ -22,16 +22,15 @@ def is_one(run: Any, site: Site, node: ast.Call, env: Any) -> bool:
     plain = not site.in_setup and not site.loops and not site.scopes and site.holder == "self"
     names = 2 if site.kind == "variable" else 1
     named = site.name is not None and site.name.constant is not None and len(node.args) > names
-    given = [*node.args[names:], *[k.value for k in node.keywords]]
     if _starred(node):
         return False
     if plain and named and env.method is not None and env.parent is None:
-        init, drawn = given[0], site.kind == "param"
+        init, *rest = node.args[names:]
+        behind = 1 if site.kind == "param" else 0  # the key
+        handed: dict[int | str, ast.expr] = dict(enumerate(rest, start=behind))
+        handed |= {str(k.arg): k.value for k in node.keywords}
         for marks in ((), (TYPED,)):
-            if shown_by_shapes.shown(run, env.method, init, typed=bool(marks), computed=True) and all(
-                shown_by_shapes.shown_to(run, env.method, a, init, i + drawn, typed=bool(marks))
-                for i, a in enumerate(given[1:])
-            ):
+            if shown_by_shapes.first_value_shown(run, env.method, init, handed, typed=bool(marks)):
                 return _mark(site, *marks)
     return _is_named(run, site, node, env)
 

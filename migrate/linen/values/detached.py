@@ -26,23 +26,29 @@ def holder(source: SourceFile, node: ast.Call, in_setup: bool) -> ast.Name | ast
     return target if isinstance(target, ast.Name) else None
 
 
-def is_asked(run: Any, source: SourceFile, node: ast.AST) -> bool:
-    """Is an expression one of these modules: a local name, or an attribute of self?"""
-    if isinstance(node, ast.Name):
-        scope = source.names.binding_scope(node.id, node)
-        held = [s for s in _sites(run) if s.name is not None and s.name.constant == node.id and s.source is source]
-        return any(source.names.binding_scope(node.id, s.node) is scope for s in held)
-    if not isinstance(node, ast.Attribute) or not is_self(node.value):
-        return False
-    holders = [holder(s.source, s.node, True) for s in _sites(run) if s.in_setup]
-    return any(isinstance(h, ast.Attribute) and h.attr == node.attr for h in holders)
+def site_of(run: Any, source: SourceFile, node: ast.AST) -> Site | None:
+    """The module that an expression means, where it is one of these: a local name, or an attribute of self."""
+    for site in _sites(run):
+        if isinstance(node, ast.Name):
+            scope = source.names.binding_scope(node.id, node)
+            named = site.name is not None and site.name.constant == node.id and site.source is source
+            if named and source.names.binding_scope(node.id, site.node) is scope:
+                return site
+        elif isinstance(node, ast.Attribute) and is_self(node.value) and site.in_setup:
+            held = holder(site.source, site.node, True)
+            if isinstance(held, ast.Attribute) and held.attr == node.attr:
+                return site
+    return None
 
 
-def given(run: Any, source: SourceFile, node: ast.AST) -> list[ast.expr]:
-    """What one of these modules is called with where a call initializes it: no first value follows from what that holds."""
-    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute) or node.func.attr != "init":
-        return []
-    if not is_asked(run, source, node.func.value):
+def given(run: Any, source: SourceFile, node: ast.Call, typed: bool) -> list[ast.expr]:
+    """What one of these modules is called with where a call initializes it: no first value follows from what that holds.
+
+    `typed`: the dtypes of that are known, which classes of the project may ask for.
+    """
+    func = node.func
+    site = site_of(run, source, func.value) if isinstance(func, ast.Attribute) and func.attr == "init" else None
+    if site is None or not (typed or site.kind == "layer"):
         return []
     return [*node.args[1:], *(k.value for k in node.keywords if k.arg not in OPTIONS)]
 
@@ -50,8 +56,8 @@ def given(run: Any, source: SourceFile, node: ast.AST) -> list[ast.expr]:
 def gives_tree(run: Any, function: Function) -> bool:
     """May an initializer give all that such a module of the project makes, or a part of it that is a tree?"""
     called = [n.func for n in subtree(function.node) if isinstance(n, ast.Call)]
-    named = (f for f in called if isinstance(f, ast.Attribute) and f.attr in _GIVING)
-    return any(is_asked(run, function.source, f.value) for f in named) and any(site.kind == "class" for site in _sites(run))
+    asked = [f.value for f in called if isinstance(f, ast.Attribute) and f.attr in _GIVING]
+    return any((site := site_of(run, function.source, a)) is not None and site.kind == "class" for a in asked)
 
 
 def is_self(node: ast.expr) -> bool:
@@ -63,4 +69,4 @@ def _sites(run: Any) -> Iterator[Site]:
     return (site for site in run.sites if DETACHED in site.renders)
 
 
-__all__ = ["DETACHED", "OPTIONS", "given", "gives_tree", "holder", "is_asked", "is_self"]
+__all__ = ["DETACHED", "OPTIONS", "given", "gives_tree", "holder", "is_self", "site_of"]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import itertools
+from collections.abc import Mapping
 from typing import Any
 
 from ...trees import subtree
@@ -55,11 +56,16 @@ def shown(run: Any, method: Method, node: ast.expr, typed: bool = False, compute
     return reading.is_shown(node, reading.names_around(node) if typed else frozenset())
 
 
-def shown_to(run: Any, method: Method, node: ast.expr, init: ast.expr, place: int, typed: bool = False) -> bool:
-    """Is what an initializer is given the same in a call on shapes, or an array of which it asks no more than the shape?"""
-    if shown(run, method, node, typed, computed=True):
-        return True
-    return _Shown(run, method, typed, computed=True).asks_shape(init, place)
+def first_value_shown(run: Any, method: Method, init: ast.expr, given: Mapping[int | str, ast.expr], typed: bool) -> bool:
+    """Is what a variable starts from the same in a call on shapes that is traced, whatever the method is called with?
+
+    `given`: what the initializer is given, by place or name; of an array it may ask the shape, and where `typed` the dtype.
+    """
+    reading = _Shown(run, method, typed, computed=True)
+    own = reading.names_around(init) if typed else frozenset()
+    return reading.is_shown(init, own) and all(
+        reading.is_shown(node, own) or reading.asks_shape(init, key) for key, node in given.items()
+    )
 
 
 class _Shown:
@@ -328,7 +334,7 @@ class _Shown:
             if helper is not None and _asks_module(helper):
                 return False
         given = [*node.args, *[k.value for k in node.keywords]]
-        if self.computed and self._is_like(node):
+        if self._is_like(node):
             given = given[1:]
         if isinstance(node.func, ast.Attribute) and detached.is_self(node.func.value) and node.func.attr in self.run.fields:
             if self._reads_fields(self.run.fields[node.func.attr]):
@@ -336,8 +342,9 @@ class _Shown:
         return all(self.is_shown(part, own) for part in [node.func, *given])
 
     def _is_like(self, node: ast.Call) -> bool:
-        """Does a call make an array like the first that it is given, whatever that holds?"""
-        return self.run.project.qualname(self.method.source, node.func) in _LIKE
+        """Does a call make an array like the first that it is given, whatever that holds? It has the dtype of that, too."""
+        told = self.computed and self.typed
+        return told and self.run.project.qualname(self.method.source, node.func) in _LIKE
 
     def _reads_fields(self, field: Field) -> bool:
         """Does the function that a field holds by default ask a module that it is given for no more than its fields?"""
@@ -360,10 +367,7 @@ class _Shown:
         parts = [part for statement in body for part in subtree(statement)]
         mine |= {name for part in parts for name in _bound_by(part)}
         own |= mine
-        told = _OF_SHAPES | {"dtype"} if self.typed else _OF_SHAPES
-        shaped: set[ast.AST] = {p.value for p in parts if isinstance(p, ast.Attribute) and p.attr in told}
-        if self.computed:
-            shaped |= {part for p in parts for part in self._by_shape(p)}
+        shaped = self._shaped(parts)
         for part in parts:
             if not self._is_decided(part, own):
                 return False
@@ -384,34 +388,37 @@ class _Shown:
                     return False
         return True
 
-    def _by_shape(self, node: ast.AST) -> list[ast.expr]:
-        """What a call is given of which no more counts than its shape: `jnp.zeros_like(x)`, `layer.init(key, x[0])`."""
-        if not isinstance(node, ast.Call):
-            return []
-        asked = node.args[:1] if self._is_like(node) else detached.given(self.run, self.method.source, node)
-        whole = [a.value if isinstance(a, ast.Subscript) and isinstance(a.slice, ast.Constant) else a for a in asked]
-        return [a for a in whole if isinstance(a, ast.Name)]
+    def _shaped(self, parts: list[ast.AST]) -> set[ast.AST]:
+        """Names of which shapes and known dtypes alone are asked: `x.shape`, `jnp.ones_like(x)`, `dense.init(key, x)`."""
+        told = _OF_SHAPES | {"dtype"} if self.typed else _OF_SHAPES
+        shaped: set[ast.AST] = {p.value for p in parts if isinstance(p, ast.Attribute) and p.attr in told}
+        calls = [p for p in parts if isinstance(p, ast.Call)] if self.computed else []
+        for call in calls:
+            asked = call.args[:1] if self._is_like(call) else []
+            asked += detached.given(self.run, self.method.source, call, self.typed)
+            shaped |= {a.value if isinstance(a, ast.Subscript) and isinstance(a.slice, ast.Constant) else a for a in asked}
+        return shaped
 
     def _is_detached(self, node: ast.AST) -> bool:
-        return self.computed and detached.is_asked(self.run, self.method.source, node)
+        return self.computed and detached.site_of(self.run, self.method.source, node) is not None
 
-    def asks_shape(self, init: ast.expr, place: int) -> bool:
-        """Does an initializer of this method ask no more than the shape of one of its arguments?"""
+    def asks_shape(self, init: ast.expr, place: int | str) -> bool:
+        """Does an initializer of this method ask no more than that of one of its arguments?"""
         function: ast.AST | None = init
         if isinstance(init, ast.Name):
             makers = self.bound.get(init.id, []) if init.id not in self.parameters else []
             function = makers[0] if len(makers) == 1 else None
             function = function.value if isinstance(function, ast.Assign) else function
-        if not self.computed or not isinstance(function, ast.Lambda | ast.FunctionDef):
+        if not isinstance(function, ast.Lambda | ast.FunctionDef):
             return False
-        given = function.args
-        names = [a.arg for a in (*given.posonlyargs, *given.args)]
-        if place >= len(names) or names[place] in _stored(function):
+        names = [a.arg for a in (*function.args.posonlyargs, *function.args.args)]
+        named = [*names, *(a.arg for a in function.args.kwonlyargs)]
+        name = place if isinstance(place, str) else names[place] if place < len(names) else ""
+        if name not in named or name in _stored(function):
             return False
-        parts = [p for p in subtree(function) if isinstance(p, ast.Attribute | ast.Call)]
-        shaped = {p.value for p in parts if isinstance(p, ast.Attribute) and p.attr in _OF_SHAPES | {"dtype"}}
-        shaped |= {n for p in parts for n in self._by_shape(p)}
-        return all(n in shaped for n in subtree(function) if isinstance(n, ast.Name) and n.id == names[place])
+        parts = list(subtree(function))
+        shaped = self._shaped(parts)
+        return all(n in shaped for n in parts if isinstance(n, ast.Name) and n.id == name)
 
     def _is_bound_behind(self, name: str, function: ast.AST) -> bool:
         """Is a name given another value where a function stands, or further down? `w = self.param("w", lambda key: f(w))`"""
@@ -515,4 +522,4 @@ def _one_object(part: ast.AST) -> set[str]:
     return names if len(names) > 1 else set()
 
 
-__all__ = ["shown", "shown_to"]
+__all__ = ["first_value_shown", "shown"]

@@ -39,7 +39,7 @@ from ...linen.values.values import Array, Int, Tup, Value
 from ...linen.values.wrappers import is_wrapper
 from ...plan import AddedArgument
 from ...trees import subtree
-from ..calls import merged_flags
+from ..calls import call_dtypes, merged_flags
 from ..generated import bridging, example_flags, foreign, late_fields
 from ..setup import carried
 from ..text.text_parts import InitLines, joined, resolved
@@ -284,28 +284,31 @@ def _later(text: ClassText, site: Site) -> Parts:
         raise Unmigratable("NNX113", "a part of a Sequential is given what only the call knows", site.node)
     if told and site.lifted:
         raise Unmigratable("NNX113", "a stack of modules is given what only the call knows", site.node)
-    bound = sorted(_bound(text, site, inner) - {*(name.removeprefix("*") for name in given), *named, *told})
-    captured_names.refuse(site, set(bound))
-    parameters = ["rngs", *call_defaults.optional(text, site, given)]
-    if (bound or named or told) and not any(name.startswith("*") for name in given):
-        parameters.append("*")
-    parameters += [*named, *told, *[f"{name}={name}" for name in bound]]
-    make: Parts = (f"lambda {', '.join(parameters)}: ", *inner)
+    make = _making(text, site, inner, given, [*named, *told])
     if not later_stacks.is_alone(site):
         return later_stacks.said(text, site, make)
     return (f"{text.namer.parity('LaterGiven' if told else 'Later')}(", *make, ")")
+
+
+def _making(text: ClassText, site: Site, inner: Parts, given: list[str], named: list[str]) -> Parts:
+    """A lambda that makes a module of what it is first given, by place and by name, as the constructor would now."""
+    bound = sorted(_bound(text, site, inner) - {*(name.removeprefix("*") for name in given), *named})
+    captured_names.refuse(site, set(bound))
+    parameters = ["rngs", *call_defaults.optional(text, site, given)]
+    if (bound or named) and not any(name.startswith("*") for name in given):
+        parameters.append("*")
+    parameters += [*named, *[f"{name}={name}" for name in bound]]
+    return (f"lambda {', '.join(parameters)}: ", *inner)
 
 
 def _detached(text: ClassText, site: Site) -> Parts:
     """A module that is only initialized and applied: it is made for what it is given there."""
     if site.call is None:
         raise Unmigratable("NNX149", f"`{ast.unparse(site.node)}` is applied where the code is not followed", site.node)
-    inner, given, named = (_of_kinds if site.kind == "layer" else _class)(text, site)
-    bound = sorted(_bound(text, site, inner) - {*(name.removeprefix("*") for name in given), *named})
-    captured_names.refuse(site, set(bound))
-    star = ["*"] if (bound or named) and not any(name.startswith("*") for name in given) else []
-    parameters = ["rngs", *call_defaults.optional(text, site, given), *star, *named, *[f"{name}={name}" for name in bound]]
-    make: Parts = (f"lambda {', '.join(parameters)}: ", *inner)
+    if call_dtypes.of_call(text, site):  # it is the same module in all calls
+        reason = f"`{ast.unparse(site.node)}` is applied, and its dtype is known only when the module is called"
+        raise Unmigratable("NNX113", reason, site.node)
+    make = _making(text, site, *(_of_kinds if site.kind == "layer" else _class)(text, site))
     layer = layers.lookup(site.target) if site.kind == "layer" else None
     said = layer.attributes if layer is not None else {}
     read = [(f"{said.get(n, n)}=", *text.argument(site.bound[n], n, site)) for n in site.renders[DETACHED]]

@@ -212,6 +212,9 @@ def _bridged(text: ClassText, site: Site, references: References, later: bool) -
         raise Unbridgeable(f"`{site.renders[READ]}` of it is read, which is no field")
     if site.call is None:
         raise Unbridgeable("it is never called where its inputs could be seen")
+    inner = next((m for _, m, _ in site.calls if m != "__call__" and model.method(m) is None), None)
+    if inner is not None and inner not in {f.name for f in model.fields()}:
+        raise Unbridgeable(f"`{inner}` of it is called, which is no method")
     if traits.asks_for_own and (len(site.calls) > 1 or (not site.loops and _is_repeated(site))):
         raise Unbridgeable("it asks whether it has variables, and is called twice: the second time it has them")
     if len({_inputs(model, node) for node, method, _ in site.calls if method == "__call__"}) > 1:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import functools
+import re
 import weakref
 from pathlib import Path
 
@@ -11,6 +11,7 @@ from ...source import SourceFile
 
 MARK = "Linen copies of what became flax.nnx, written by nnx-migrate"
 _SUFFIX = "_linen"
+_CALLED_SO = re.compile(rf"{_SUFFIX}(_copies_*)?$")
 _HEAD = 4000  # characters within which a module of copies says what it is
 
 _known: weakref.WeakKeyDictionary[Project, str] = weakref.WeakKeyDictionary()
@@ -18,7 +19,7 @@ _known: weakref.WeakKeyDictionary[Project, str] = weakref.WeakKeyDictionary()
 
 def is_copy_module(source: SourceFile) -> bool:
     """Was the file written by an earlier run, as a module of copies?"""
-    return MARK in source.text[:_HEAD]
+    return MARK in source.text[:_HEAD] and _CALLED_SO.search(source.path.stem) is not None
 
 
 def suffix(project: Project) -> str:
@@ -39,7 +40,6 @@ def _is_taken(project: Project, source: SourceFile, ending: str) -> bool:
     return source.path.suffix == ".py" and _is_of_others(_path(source, ending))
 
 
-@functools.cache
 def _is_of_others(path: Path) -> bool:
     try:
         return path.is_file() and MARK not in path.read_text(encoding="utf-8", errors="replace")[:_HEAD]

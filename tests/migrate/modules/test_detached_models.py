@@ -49,6 +49,12 @@ return dense(x) + dense.apply({"params": {"kernel": k, "bias": jnp.zeros(3)}}, x
             "`dense.apply` is used",
         ),
         (
+            """dense = nn.Dense(3, dtype=x.dtype, parent=None)
+k = self.param("k", nn.initializers.ones, (x.shape[-1], 3))
+return dense.apply({"params": {"kernel": k, "bias": jnp.zeros(3)}}, x)""",
+            "its dtype is known only when the module is called",
+        ),
+        (
             """drop = nn.Dropout(0.5, deterministic=False, parent=None)
 return drop.apply({}, x, rngs={"dropout": self.make_rng("dropout")})""",
             "`drop.apply` is used",
@@ -59,6 +65,42 @@ def test_what_could_mean_something_else_stays(body: str, reason: str) -> None:
     plan = _plan(body)
     assert plan.outcome == "bridged"
     assert reason in plan.reason
+
+
+ENCODER = """from flax import linen as nn
+import jax.numpy as jnp
+
+
+class Encoder(nn.Module):
+    def setup(self):
+        self.conv = nn.Conv(4, (3,))
+        self.k = self.param("k", nn.initializers.ones, (3, 2, 4))
+
+    def __call__(self, x):
+        return self.conv.apply({"params": {"kernel": self.k, "bias": jnp.ones(4)}}, x)
+
+
+class Net(nn.Module):
+    def setup(self):
+        self.encoder = Encoder()
+
+    def __call__(self, x):
+        return OUTER
+"""
+
+
+@pytest.mark.parametrize(
+    "outer,reason",
+    [
+        ("self.encoder(x) + self.encoder.conv(x)", "`conv` of it is called, which is no method"),
+        ("self.encoder(x) * self.encoder.conv.features", "`conv` of it is read, which is no field"),
+    ],
+)
+def test_a_layer_that_another_class_asks_for_stays(outer: str, reason: str) -> None:
+    text = ENCODER.replace("OUTER", outer)
+    found = {c.qualname: c for c in migrate_project([SourceFile.parse(Path("m.py"), "m", text)]).classes}
+    assert {name: str(c.outcome) for name, c in found.items()} == {"m.Encoder": "bridged", "m.Net": "bridged"}
+    assert reason in found["m.Net"].reason
 
 
 def test_other_shapes_are_rejected() -> None:
