@@ -37,7 +37,7 @@ def _is_taken(project: Project, source: SourceFile, ending: str) -> bool:
     there = project.files.get(source.module + ending)
     if there is not None:
         return not is_copy_module(there)
-    return source.path.suffix == ".py" and _is_of_others(_path(source, ending))
+    return not unsuitable_file(source) and _is_of_others(_path(source, ending))
 
 
 def _is_of_others(path: Path) -> bool:
@@ -45,6 +45,15 @@ def _is_of_others(path: Path) -> bool:
         return path.is_file() and MARK not in path.read_text(encoding="utf-8", errors="replace")[:_HEAD]
     except OSError:
         return True
+
+
+def unsuitable_file(source: SourceFile) -> str:
+    """Why no module of copies can stand beside the file; "" where one can."""
+    if source.path.suffix != ".py" or source.path.name == "stdin.py":
+        return f"{source.path.name} is no Python file that another can stand beside"
+    if source.is_package and "." not in source.module.removeprefix(f"{source.prefix}."):
+        return "it stands in the __init__.py of a package that no other holds"
+    return ""
 
 
 def file_name(source: SourceFile) -> str:
@@ -85,4 +94,5 @@ def original_of(project: Project, module: str) -> str | None:
 
 __all__ = [
     "MARK", "copy_module", "copy_name", "copy_path", "file_name", "is_copy_module", "original_of", "suffix",
+    "unsuitable_file",
 ]  # fmt: skip

@@ -14,7 +14,7 @@ from ...linen.project.index import Project
 from ...source import SourceFile
 from ...trees import subtree
 from . import derived, gin_bindings
-from .file_names import original_of
+from .file_names import original_of, unsuitable_file
 from .references import Reference, References, When, is_mutated, is_plain_value
 from .within import imported_within
 
@@ -282,15 +282,6 @@ def _all_users(project: Project, users: Mapping[str, set[str]]) -> dict[str, set
                         direct |= more
                         changed = True
     return {module: {u for u in direct if original_of(project, u) is None} for module, direct in full.items()}
-
-
-def unsuitable_file(source: SourceFile) -> str:
-    """Why no module of copies can stand beside the file; "" where one can."""
-    if source.path.suffix != ".py" or source.path.name == "stdin.py":
-        return f"{source.path.name} is no Python file that another can stand beside"
-    if source.is_package and "." not in source.module.removeprefix(f"{source.prefix}."):
-        return "it stands in the __init__.py of a package that no other holds"
-    return ""
 
 
 def may_be_run(source: SourceFile) -> bool:

@@ -18,7 +18,7 @@ from ...trees import subtree
 from . import lifted_outside, taken_from_tables
 from .behind import behind
 from .file_names import copy_module, copy_name, is_copy_module
-from .recipe import Kitchen, Recipe, Uncopyable, unsuitable_file
+from .recipe import Kitchen, Recipe, Uncopyable
 from .references import Reference, References, When
 from .within import imported_within
 
@@ -321,4 +321,4 @@ def _outside_arguments(
                 yield source, arguments, str(called)
 
 
-__all__ = ["ClassModel", "Copies", "Uncopyable", "settle", "unsuitable_file"]
+__all__ = ["ClassModel", "Copies", "Uncopyable", "settle"]

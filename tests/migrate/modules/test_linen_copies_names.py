@@ -5,6 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from click.testing import CliRunner
 from nnx_migrate.migrate.cli import program
 
@@ -73,3 +74,13 @@ def test_a_file_of_that_ending_can_be_imported(tmp_path: Path) -> None:
     assert done.exit_code in (0, 1), done.output
     assert (folder / "blocks_linen_linen.py").exists()
     _imports(tmp_path, "blocks_linen", "blocks_linen_linen")
+
+
+def test_a_package_can_be_migrated_from_within(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Beside its `__init__.py`, which is `./__init__.py` then, no copies can stand."""
+    folder = _package(tmp_path, "blocks")
+    monkeypatch.chdir(folder)
+    done = CliRunner().invoke(program, ["--output", str(tmp_path / "out"), "--report", str(tmp_path / "r.json"), "."])
+    assert done.exit_code in (0, 1), done.output
+    assert "NNX001" not in (tmp_path / "r.json").read_text()
+    assert "nnx.Module" in (tmp_path / "out/blocks.py").read_text()
