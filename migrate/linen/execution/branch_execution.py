@@ -115,7 +115,7 @@ def run_if(run: Execution, node: ast.If, rest: Sequence[ast.stmt], env: Env, ret
         sides = (dataclasses.replace(sides[0], test=localized), dataclasses.replace(sides[1], test=localized))
     branch.step = sides[0] if sides is not None and not sides[0].deps else None
     way = sides or untold(run, test.value)
-    asked_before = correlated.sides_of(run, env_then, env_else, sides)
+    asked_before = correlated.sides_of(run, node.test, (localized, text), env, (env_then, env_else), sides)
 
     run.block = then
     with side_ranks.of_side(run, node, True, env_then), run.under(way, True, localized), run.knowing(test.value):

@@ -5,21 +5,27 @@ if self.split:                        in the second `if`, `q` is what it was on 
 ...
 if self.split:
   scores = jnp.einsum("bnhd,bmhd->bhnm", q, k)
+
+So is a factory that it chose: `down = partial(Down, conv=True) if self.conv else Down`.
 """
 
 from __future__ import annotations
 
+import ast
 import dataclasses
 from typing import Any
 
+from ..modules import choices
 from ..values.bundles import Bundle
 from ..values.environment import Env
 from ..values.merging import dependencies_of
 from ..values.presence import OptionalArray, Step
-from ..values.sites import Abs
+from ..values.sites import Abs, Localized
 from ..values.values import Array, NeedsRank, Tup, Unknown, Value
 
 _KINDS = (Array, Tup, Bundle, NeedsRank)
+_Sides = tuple[Step, Step] | None
+_Changed = dict[str, tuple[Abs, Abs]]
 
 
 def note(env: Env, name: str, a: Abs, b: Abs, sides: tuple[Step, Step] | None) -> None:
@@ -39,9 +45,9 @@ def _says_more(a: Abs, b: Abs, merged: Value) -> bool:
     return any(isinstance(v.value, _KINDS) and v.value != merged for v in (a, b))
 
 
-def narrowed(env: Env, step: Step) -> dict[str, tuple[Abs, Abs]]:
+def narrowed(env: Env, step: Step) -> _Changed:
     """Give names what they are on this side; returns what they were, and are now."""
-    changed: dict[str, tuple[Abs, Abs]] = {}
+    changed: _Changed = {}
     for name, (merged, text, held) in env.by_step.items():
         if text == step.text and not step.deps and env.names.get(name) is merged:
             now = dataclasses.replace(held[step.holds], flags=merged.flags | held[step.holds].flags)
@@ -50,18 +56,29 @@ def narrowed(env: Env, step: Step) -> dict[str, tuple[Abs, Abs]]:
     return changed
 
 
-def put_back(env: Env, changed: dict[str, tuple[Abs, Abs]]) -> None:
+def put_back(env: Env, changed: _Changed) -> None:
     """At the end of a side: names that it did not assign are what they were before."""
     for name, (before, now) in changed.items():
         if env.names.get(name) is now:
             env.names[name] = before
 
 
-def sides_of(run: Any, then: Env, orelse: Env, sides: tuple[Step, Step] | None) -> tuple[dict, dict]:
-    """Narrow both sides of a condition."""
-    if sides is None:
-        return {}, {}
-    return narrowed(then, sides[0]), narrowed(orelse, sides[1])
+def sides_of(
+    run: Any, test: ast.expr, asked: tuple[Localized | None, str], env: Env, pair: tuple[Env, Env], sides: _Sides
+) -> tuple[_Changed, ...]:
+    """Narrow both sides of a condition; `asked`: how the constructor asks it, or the class."""
+    found: tuple[_Changed, ...] = tuple(narrowed(side, step) for side, step in zip(pair, sides)) if sides else ({}, {})
+    chosen = {name: held for name, held in env.names.items() if isinstance(held.value, choices.FactoryChoice)}
+    said = choices.said_where_made(run, test, *asked, env) if chosen else None
+    if said is None or said[3] is not None:
+        return found
+    for side, holds, changed in zip(pair, (True, False), found):
+        for name, held in chosen.items():
+            left = choices.left_where(held.value, ast.unparse(said[0]), holds, run, env)
+            if left is not held.value and side.names.get(name) is held:
+                side.names[name] = now = dataclasses.replace(held, value=left)
+                changed[name] = (held, now)
+    return found
 
 
 __all__ = ["note", "put_back", "sides_of"]

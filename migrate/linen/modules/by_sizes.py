@@ -18,7 +18,7 @@ from ..values.values import Array, Shape, Unknown
 from .by_passes import IN_TURN
 from .made_later import method_of
 
-BY_SIZES = "by sizes"  # it is made if the call on shapes calls it
+BY_SIZES = "by sizes"  # it is made if the call on shapes calls it: the conditions that decide
 
 
 def leave(run: Any, node: ast.If, site: Site, env: Env) -> bool:
@@ -29,7 +29,7 @@ def leave(run: Any, node: ast.If, site: Site, env: Env) -> bool:
         return False  # the first call of the program, by which it is made, says whether there is one
     if site.kind not in ("layer", "class") or site.through or site.source is not run.model.source or env.parent is not None:
         return False
-    site.renders[BY_SIZES] = True
+    site.renders[BY_SIZES] = (*site.renders.get(BY_SIZES, ()), node)
     if site.name is None:
         site.renders[IN_TURN] = 0
     return True

@@ -345,6 +345,18 @@ def _possible(option: Value, known: tuple[tuple[str, bool], ...]) -> Value:
     return option
 
 
+def left_where(option: Value, asked: str, holds: bool, run: Any, env: Any) -> Value:
+    """What is left of a choice on one side of a condition, as this is asked of the fields."""
+    while isinstance(option, FactoryChoice) and option.home is None:
+        known = name_tests.decided(ast.unparse(option.test), ((asked, holds),))
+        left = option.then if known else option.orelse
+        same = option.here is None or option.here.holds(run, env)
+        if known is None or not same or not isinstance(left, Factory | FactoryChoice):
+            break
+        option = left
+    return option
+
+
 def check_unchanged(run: Any, option: Factory, node: ast.Call, env: Any) -> None:
     """The constructor says what the factory holds where it makes the module: the names must still mean the same there."""
     for held in (*option.args.values(), *option.positional):

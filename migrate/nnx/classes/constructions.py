@@ -345,7 +345,12 @@ def added_value(text: ClassText, site: Site, added: AddedArgument, argument: str
             unknown.wanted_ranks = rank_checks.wanted(text, value.shape)
             raise asking.lacking(unknown, site, argument)
         if isinstance(value, OptionalArray):
-            return f"({text.dim(dim)} if {setup_conditions.step_text(text, value.step, site)} else None)"
+            try:
+                return f"({text.dim(dim)} if {setup_conditions.step_text(text, value.step, site)} else None)"
+            except Unmigratable as error:
+                if text.model.qualname in text.analyser.later:
+                    raise asking.lacking(error, site) from error  # the call on shapes knows
+                raise
         return text.dim(dim)
     rank_checks.refuse_unknown(text, site, argument, value.shape)
     needed = text.analyser.needed_sizes(text.run, site, called, method, inputs)

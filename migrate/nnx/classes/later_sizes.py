@@ -71,6 +71,11 @@ _FLAG = re.compile(r"\b(bool|Any)\b")
 
 def may_find(analyser: Analyser, model: ClassModel, failure: Unmigratable) -> bool:
     """Could a class that failed so find its sizes when it is constructed?"""
+    return (failure.code in _CODES or failure.lacks is not None) and may_wait(analyser, model)
+
+
+def may_wait(analyser: Analyser, model: ClassModel) -> bool:
+    """Could the sizes of a class be found when it is constructed?"""
     method = model.method("__call__")
     derived = analyser.classes.derived(model)
     family = [*model.mro(), *derived]
@@ -78,12 +83,11 @@ def may_find(analyser: Analyser, model: ClassModel, failure: Unmigratable) -> bo
     pairs = [*((base, model) for base in model.mro() if base is not model), *((model, other) for other in derived)]
     apart = all("setup" not in base.own_methods or _sets_up_apart(base, other) for base, other in pairs)
     alone = len(family) == 1 or (apart and all(len(m.bases) < 2 for m in family))
-    lacks = failure.code in _CODES or failure.lacks is not None
     if model.source.marked(model.source.line_span(model.node).start, "NNX1"):
         return False  # an earlier run has left it, and what uses it gives it no size
     if forwarded(analyser.classes.project, model.source, model.node) is not None:
         return False  # its call says what it takes in another form
-    return alone and lacks and method is not None and model.qualname not in analyser.later | analyser.never_later
+    return alone and method is not None and model.qualname not in analyser.later | analyser.never_later
 
 
 def _sets_up_apart(model: ClassModel, derived: ClassModel) -> bool:

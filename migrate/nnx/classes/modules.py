@@ -12,7 +12,7 @@ from ...diagnostics import Severity
 from ...edits import Conflict, Edit, Parts, Span
 from ...linen.evidence.ranks import certain_ranks, seen_ranks
 from ...linen.execution.analyser import Analyser, internal_error
-from ...linen.modules import applied_models, by_passes, call_fields, local_classes, named_factories, untold_factories
+from ...linen.modules import applied_models, call_fields, local_classes, named_factories, untold_factories
 from ...linen.modules.foreign import may_be_wrapped
 from ...linen.modules.layer_classes import layer_class
 from ...linen.modules.passed import held_modules
@@ -40,9 +40,9 @@ from . import (
     asking,
     attempts,
     configured,
-    constructor_text,
     given_trees,
     held_state,
+    late_attempts,
     later_sizes,
     rank_checks,
     shared_readings,
@@ -288,26 +288,7 @@ def _decide_class(
         analyser.foreign.setdefault(name, known).add(package_class)
         analyser.bridging.add(name)
         text, failure, tried = again()
-    if text is None and failure is not None and later_sizes.may_find(analyser, model, failure):
-        analyser.later.add(name)
-        text, last, tried = again()
-        if text is None and last is not None and last.reason == constructor_text.CHANGING[1]:
-            analyser.untracked_sizes.add(name)
-            text, last, tried = again()
-        of_list = text is not None and later_sizes.takes_a_list(text)
-        if of_list or (text is None and by_passes.may_count(model, last)):
-            analyser.by_passes.add(name)
-            text, _, tried = again()
-        if text is None and of_list:  # an array, then
-            analyser.by_passes.discard(name)
-            text, last, tried = again()
-        if text is None:
-            analyser.by_passes.discard(name)
-            analyser.untracked_sizes.discard(name)
-            analyser.later.discard(name)
-            analyser.forget_special([name])
-            assert last is not None
-            failure = last if last.reason.startswith(failure.reason) else attempts.more_telling(failure, last)
+    text, failure, tried = late_attempts.found(model, analyser, (text, failure, tried), again)
     if text is None:
         assert failure is not None
         if analyser.foreign.pop(name, None):

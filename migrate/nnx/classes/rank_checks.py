@@ -127,23 +127,28 @@ def is_poor(text: ClassText) -> bool:
     calls = [s.call for s in text.run.sites if s.kind == "layer" and s.call is not None and s.call.args]
     inputs = [call.args[0] for call in calls]
     averaged = any(isinstance(v, Array) and v.shape.dim(-1) == Dim.of(1) for v in inputs)
-    return _reads_batch(text) or averaged or _leaves_features_out(text)
+    return _reads_batch(text) or averaged or leaves_features_out(text)
 
 
-def _leaves_features_out(text: ClassText) -> bool:
-    """Does a slice with a step, the last of an index, take only some features of an argument of a guessed rank?"""
-    ranks = guessed(text.analyser, text.model.qualname)
-    return any(
-        isinstance(node, ast.Subscript)
-        and isinstance(node.value, ast.Name)
-        and isinstance(node.slice, ast.Tuple)
-        and ranks.get(node.value.id) == len(node.slice.elts)
-        and all(isinstance(item, ast.Slice) for item in node.slice.elts)
-        and isinstance(last := node.slice.elts[-1], ast.Slice)
-        and last.step is not None
-        for method in text.model.methods().values()
-        for node in method.nodes
-    )
+def leaves_features_out(text: ClassText) -> bool:
+    """Does a slice with a step, the last of an index, take only some features of what follows from a guessed rank?"""
+    if not guessed(text.analyser, text.model.qualname):
+        return False
+    own = [node for method in text.model.methods().values() for node in method.nodes]
+    return any(_steps_over_features(text, node) for node in (*own, *text.run.evaluated))
 
 
-__all__ = ["OtherRank", "ask", "checked", "guessed", "is_poor", "lines", "refuse_empty", "refuse_unknown"]
+def _steps_over_features(text: ClassText, node: ast.AST) -> bool:
+    if not isinstance(node, ast.Subscript) or not isinstance(node.slice, ast.Tuple) or not isinstance(node.value, ast.Name):
+        return False
+    items = [item for item in node.slice.elts if isinstance(item, ast.Slice)]
+    if len(items) < len(node.slice.elts) or items[-1].step is None:
+        return False
+    held = text.run.evaluated.get(node.value)
+    rank = held.value.shape.rank if held is not None and isinstance(held.value, Array) else None
+    return (rank or guessed(text.analyser, text.model.qualname).get(node.value.id)) == len(items)
+
+
+__all__ = [
+    "OtherRank", "ask", "checked", "guessed", "is_poor", "leaves_features_out", "lines", "refuse_empty", "refuse_unknown",
+]  # fmt: skip

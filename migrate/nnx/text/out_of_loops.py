@@ -13,6 +13,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
+from ...linen.modules.by_sizes import BY_SIZES
 from ...linen.values.sites import Block, Branch, DimPart, For, InitPart, LocalizedPart, Make, ShapePart, Site
 from ...trees import subtree
 
@@ -40,7 +41,8 @@ def _is_alike(site: Site) -> bool:
     if any(isinstance(loop, ast.comprehension) for loop in loops) or site.name is not None:
         return False
     inside = _inside(site)
-    if any(calltime and id(condition) in inside for condition, calltime in site.conditions):
+    by_sizes = site.renders.get(BY_SIZES, ())
+    if any(calltime and id(asked) in inside and asked not in by_sizes for asked, calltime in site.conditions):
         return False
     changed = {n.id for loop in loops for n in subtree(loop) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
     for bound in site.bound.values():
