@@ -306,6 +306,7 @@ class Layer:
       linen: canonical name, `flax.linen.Dense`.
       parameters: constructor fields in order, without parent and name.
       call_parameters: parameters of `__call__`.
+      call_aliases: other names of these, by which NNX does not know them.
       collections, streams: variable collections it may make, rng streams it may read when called.
       call_time_fields: constructor fields that NNX also takes when called, field → keyword of the NNX call.
       late_fields: others that a class of `linen_parity` takes when called, under the same name.
@@ -321,6 +322,7 @@ class Layer:
     linen: str = ""
     parameters: tuple[Param, ...] = ()
     call_parameters: tuple[Param, ...] = (Param("inputs"),)
+    call_aliases: Mapping[str, str] = {}
     collections: frozenset[str] = frozenset({"params"})
     streams: frozenset[str] = frozenset()
     call_time_fields: Mapping[str, str] = {}

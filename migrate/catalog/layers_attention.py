@@ -60,6 +60,7 @@ class MultiHeadDotProductAttention(Layer):
         "inputs_q, inputs_k=None, inputs_v=None, *, inputs_kv=None, mask=None, deterministic=None, dropout_rng=None,"
         "sow_weights=False"
     )
+    call_aliases: Mapping[str, str] = {"inputs_kv": "inputs_k"}
     collections = frozenset({"params", "cache"})
     streams = frozenset({"dropout"})
     call_time_fields: Mapping[str, str] = {"deterministic": "deterministic", "decode": "decode"}
@@ -181,13 +182,10 @@ class MultiHeadDotProductAttention(Layer):
         kept, named = split_call(self.call_parameters, positional, keywords, 3)
         return kept, [self._keyword(name, parts) for name, parts in named], None
 
-    @staticmethod
-    def _keyword(name: str | None, parts: Parts) -> tuple[str | None, Parts]:
-        if name == "inputs_kv":
-            return "inputs_k", parts
+    def _keyword(self, name: str | None, parts: Parts) -> tuple[str | None, Parts]:
         if name == "dropout_rng":
             return "rngs", (Ref("linen_parity.use_key"), "(", *parts, ")")
-        return name, parts
+        return self.call_aliases.get(name or "", name), parts
 
     def parity_of_call(self, args: Mapping[str, Arg], keywords: Iterable[str | None]) -> tuple[str, ...]:
         return ("use_key",) if "rngs" in keywords else ()

@@ -110,7 +110,7 @@ def _higher_map(run: Any, arguments: Arguments, env: Any) -> Abs:
 
 
 def _higher_reduce(run: Any, arguments: Arguments, env: Any) -> Abs:
-    """functools.reduce over arrays of a known number, or of one shape."""
+    """functools.reduce over arrays of a known number, or of one shape, or of what leaves the shape as it is."""
     values = [a for _, a in arguments.positional]
     sequence = values[1].value if len(values) > 1 else None
     items: list[Value] = [v.value for v in values[2:3]]
@@ -126,6 +126,11 @@ def _higher_reduce(run: Any, arguments: Arguments, env: Any) -> Abs:
             total = shapes.call(values[0].value.name, [run.plain(total), run.plain(item)], {})
         else:
             total = invoke(run, values[0], [total, item])
+    if not isinstance(sequence, Tup | SizeList | Repeated) and len(values) > 1:  # of anything
+        start = items[0] if items else Unknown("reduce")
+        total = invoke(run, values[0], [start, Unknown("an item")])
+        if total != start or not items:
+            total = Unknown("reduce")
     if isinstance(sequence, SizeList | Repeated):  # as many times as there are items, and that is not known
         first = items[0] if values[2:3] and _may_be_empty(arguments.positional[1][0]) else total
         if total != items[-1] or total != first:

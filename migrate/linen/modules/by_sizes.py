@@ -27,6 +27,8 @@ def leave(run: Any, node: ast.If, site: Site, env: Env) -> bool:
         return False
     if run.model.qualname in run.analyser.given_outside.handed and _asks_for_keys(node.test):
         return False  # the first call of the program, by which it is made, says whether there is one
+    if site.loops and _asks_for_optional(run, node.test, env.source):
+        return False  # the class is made without it
     if site.kind not in ("layer", "class") or site.through or site.source is not run.model.source or env.parent is not None:
         return False
     site.renders[BY_SIZES] = (*site.renders.get(BY_SIZES, ()), node)
@@ -44,6 +46,13 @@ def is_shown(run: Any, test: ast.expr, source: Any) -> bool:
 def _asks_for_keys(test: ast.expr) -> bool:
     """`"states" in obs`"""
     return any(isinstance(n, ast.Compare) and isinstance(n.ops[0], ast.In | ast.NotIn) for n in subtree(test))
+
+
+def _asks_for_optional(run: Any, test: ast.expr, source: Any) -> bool:
+    """`context is not None` of an argument that a call may leave out"""
+    method = method_of(run, source, test)
+    names = {n.id for n in subtree(test) if isinstance(n, ast.Name)}
+    return method is not None and any(p.arg in names and method.default(p.arg) is not None for p in method.parameters)
 
 
 def open_values(node: ast.If, sites: Sequence[Site], env: Env, sides: tuple[Env, Env]) -> None:

@@ -347,14 +347,16 @@ def _possible(option: Value, known: tuple[tuple[str, bool], ...]) -> Value:
 
 def left_where(option: Value, asked: str, holds: bool, run: Any, env: Any) -> Value:
     """What is left of a choice on one side of a condition, as this is asked of the fields."""
-    while isinstance(option, FactoryChoice) and option.home is None:
-        known = name_tests.decided(ast.unparse(option.test), ((asked, holds),))
-        left = option.then if known else option.orelse
-        same = option.here is None or option.here.holds(run, env)
-        if known is None or not same or not isinstance(left, Factory | FactoryChoice):
-            break
-        option = left
-    return option
+    if not isinstance(option, FactoryChoice) or option.home is not None:
+        return option
+    then, orelse = (left_where(side, asked, holds, run, env) for side in (option.then, option.orelse))
+    known = name_tests.decided(ast.unparse(option.test), ((asked, holds),))
+    left = then if known else orelse
+    same = option.here is None or option.here.holds(run, env)
+    if known is not None and same and isinstance(left, Factory | FactoryChoice):
+        return left
+    changed = then is not option.then or orelse is not option.orelse
+    return dataclasses.replace(option, then=then, orelse=orelse) if changed else option
 
 
 def check_unchanged(run: Any, option: Factory, node: ast.Call, env: Any) -> None:

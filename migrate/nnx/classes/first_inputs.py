@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+import itertools
 from typing import TYPE_CHECKING
 
 from ...catalog import layers
@@ -12,6 +13,9 @@ from ...linen.values.values import Array, NeedsRank, Shape, Tup, Unknown, Value
 
 if TYPE_CHECKING:
     from .class_text import ClassText
+
+
+_ARRAYS = frozenset({"inputs", "x", "inputs_q", "inputs_k", "inputs_v"})  # what layers call the arrays that they are given
 
 
 def parameters(text: ClassText, site: Site) -> list[str]:
@@ -26,6 +30,18 @@ def parameters(text: ClassText, site: Site) -> list[str]:
 def _parameters_of_layer(target: str) -> list[str]:
     layer = layers.lookup(target)
     return [p.name for p in layer.call_parameters] if layer is not None else []
+
+
+def in_order(site: Site, names: list[str]) -> Site:
+    """The site, as if its first call gave by place what it gives by the first of these names."""
+    assert site.call is not None
+    layer = layers.lookup(site.target) if site.kind == "layer" else None
+    said = layer.call_aliases if layer is not None else {}
+    given = {said.get(name, name): value for name, value in site.call.keywords.items()}
+    args = list(site.call.args)
+    args += [given.pop(name) for name in itertools.takewhile((given.keys() & _ARRAYS).__contains__, names[len(args) :])]
+    others = tuple(in_order(other, names) for other in site.alternatives)
+    return dataclasses.replace(site, call=CallRecord(tuple(args), given), alternatives=others)
 
 
 def called_with(site: Site, names: list[str]) -> Site:
@@ -65,4 +81,4 @@ def _of_first_call(value: Value, said: str) -> Value:
     return value
 
 
-__all__ = ["called_with", "parameters", "whole"]
+__all__ = ["called_with", "in_order", "parameters", "whole"]

@@ -335,12 +335,14 @@ def _wrapped(text: ClassText, site: Site) -> Parts | None:
 
 def _of_kinds(text: ClassText, site: Site) -> tuple[Parts, list[str], list[str]]:
     """A layer, or one of several kinds of modules, with the sizes of what it is given first, and what that is called."""
+    assert site.call is not None
+    known, by_place = first_inputs.parameters(text, site), len(site.call.args)
+    site = first_inputs.in_order(site, known)
     call = site.call
     assert call is not None
-    known = first_inputs.parameters(text, site)
-    if call.keywords.keys() & set(known[:1]) or len(call.args) > len(known):
-        raise Unmigratable("NNX110", "a layer is given its input by name, and its size is not known", site.node)
     names = [_free(text, name) for name in known[: len(call.args)]]
+    if len(call.args) > len(known) or not names or names[by_place:] != known[by_place : len(names)]:
+        raise Unmigratable("NNX110", "a layer is given its input by name, and its size is not known", site.node)
     lines = constructions.site_lines(text, first_inputs.called_with(site, names))
     if lines.before:
         raise Unmigratable("NNX110", "a module that is made of several has an input of unknown size", site.node)

@@ -92,7 +92,7 @@ class Nested(nn.Module):
     def __call__(self, x):
         kind, deep = self.config.kind, self.config.deep
         if kind == "residual":
-            layer = functools.partial(nn.Dense, use_bias=False) if deep else functools.partial(Down, dense=True)
+            layer = functools.partial(nn.Dense, use_bias=False) if deep else nn.DenseGeneral
         else:
             layer = nn.Dense
         if deep:
