@@ -12,7 +12,8 @@ apart. A list of modules that `map` calls is a comprehension's. Functions of `se
 A slice of a shape that a module takes as arguments is its items. A list with one more layer of its kind is one list, and
 names of its parts are what they are of it. A lambda that has a name is a function.
 A call that hands all on to another method says what that takes. A function that makes modules and that a field holds has
-its own name where the field is called. A module that each branch makes for itself is made before them.
+its own name where the field is called. A module that each branch makes for itself is made before them. What the
+`__init__` of a subclass of a layer says are the defaults of its fields.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ from .dataclass_bases import with_own_fields
 from .drawn_keys import with_keys_in_place
 from .field_functions import with_own_names
 from .functions_of_setup import with_methods
+from .inits_of_layers import with_fields_of_init
 from .items_of_shapes import with_items_of_shapes
 from .joined_ends import with_joined_ends
 from .layer_text import looked_up
@@ -80,7 +82,7 @@ CODES = frozenset(
 _PLAINER = (
     with_spelled_call, with_own_fields, as_conditions, as_statements, with_keys_in_place, with_flags_around,
     with_layer_within, with_named_lists, with_mapped_items, with_items_of_shapes, with_unpacked_lists,
-    with_named_functions, with_own_names, with_one_before_branches,
+    with_named_functions, with_own_names, with_one_before_branches, with_fields_of_init,
 )  # fmt: skip
 
 
