@@ -18,6 +18,7 @@ from collections.abc import Iterable, Iterator
 
 from ..catalog import layers
 from ..edits import EditSet
+from ..linen.modules.layer_classes import is_made_outside
 from ..linen.project.index import Project
 from ..source import SourceFile
 from ..trees import subtree
@@ -38,13 +39,16 @@ def with_fields_of_init(project: Project, source: SourceFile, model: ast.ClassDe
         return None
     if not all(_is_known_before(source, model, value) for value in said.values()):
         return None
-    if any(_may_give(names, said.keys(), place) for place in _uses(project, f"{source.module}.{model.name}")):
+    qualname = f"{source.module}.{model.name}"
+    if any(_may_give(names, said.keys(), place) for place in _uses(project, qualname)):
         return None
     indent = source.indent_of(init)
     kind = next((local for local, dotted in source.names.module_imports.items() if dotted == "typing.Any"), "object")
-    lines = [f"{name}: {kind} = {ast.unparse(value)}" for name, value in said.items()]
+    text = f"\n{indent}".join(f"{name}: {kind} = {ast.unparse(value)}" for name, value in said.items())
     edits = EditSet(source.text)
-    edits.replace(source.span(init), f"\n{indent}".join(lines))
+    if is_made_outside(project, qualname):  # it is called as Linen calls it there: a module that has the layer
+        text += f"\n\n{indent}def __call__(self, inputs):\n{indent}{source.indent_unit}return super().__call__(inputs)"
+    edits.replace(source.span(init), text)
     return edits.render()
 
 

@@ -63,7 +63,7 @@ def layer_class(classes: Classes, qualname: str) -> LayerClass | None:
         return None
     if not _has_defaults(layer, model.own_fields) or local_classes.unfit(classes.project, model):
         return None
-    if name in _OTHER_ARGUMENTS and _is_made_outside(classes.project, model):
+    if name in _OTHER_ARGUMENTS and is_made_outside(classes.project, model.qualname):
         return None
     return LayerClass(model, name, model.own_fields)
 
@@ -71,18 +71,18 @@ def layer_class(classes: Classes, qualname: str) -> LayerClass | None:
 _made_outside: weakref.WeakKeyDictionary[Any, dict[str, bool]] = weakref.WeakKeyDictionary()
 
 
-def _is_made_outside(project: Any, model: ClassModel) -> bool:
+def is_made_outside(project: Any, qualname: str) -> bool:
     """Does code outside of modules make one for itself, with Linen's arguments? What it hands to modules or returns, they
     make."""
     known = _made_outside.setdefault(project, {})
-    if model.qualname not in known:
-        sources = [source for source in project.files.values() if model.name in source.words]
+    if qualname not in known:
+        sources = [source for source in project.files.values() if qualname.rpartition(".")[2] in source.words]
         calls = ((s, n) for s in sources for n in s.by_kind.get(ast.Call, ()) if n not in project.inside_modules)
-        known[model.qualname] = any(
-            project.qualname(source, call.func) == model.qualname and not _is_handed(project, source, call)
+        known[qualname] = any(
+            project.qualname(source, call.func) == qualname and not _is_handed(project, source, call)
             for source, call in calls
         )
-    return known[model.qualname]
+    return known[qualname]
 
 
 def _is_handed(project: Any, source: SourceFile, call: ast.Call) -> bool:

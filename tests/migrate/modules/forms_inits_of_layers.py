@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 from flax import linen as nn
 from flax.linen.initializers import variance_scaling
@@ -30,6 +31,19 @@ class Flat(nn.Conv):
         super().__init__(*args, **kwargs, use_bias=False, padding="VALID")
 
 
+class Outside(nn.Dense):
+    """One that code outside of modules makes for itself."""
+
+    def __init__(self, *args, **kwargs):
+        kwargs["bias_init"] = nn.initializers.ones
+        super().__init__(*args, **kwargs)
+
+
+def shapes():
+    layer = Outside(2)
+    return jax.eval_shape(lambda: layer.init(jax.random.key(0), jnp.ones((2, 3))))
+
+
 class Net(nn.Module):
     width: int = 4
 
@@ -38,7 +52,7 @@ class Net(nn.Module):
         x = Dense(self.width)(x)
         x = General((2, self.width))(x).sum(-2)
         x = Flat(self.width, kernel_size=(3,))(x)
-        return Dense(features=3, use_bias=False)(jnp.tanh(x))
+        return Dense(features=3, use_bias=False)(Outside(5)(jnp.tanh(x)))
 
 
 CASES = [("Net", {}, [(2, 5, 3)], {}), ("Net", {"width": 6}, [(2, 5, 3)], {})]
