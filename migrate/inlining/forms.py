@@ -80,8 +80,8 @@ CODES = frozenset(
 
 
 _PLAINER = (
-    with_fields_of_init, with_spelled_call, with_own_fields, as_conditions, as_statements, with_keys_in_place, with_flags_around,
-    with_layer_within, with_named_lists, with_mapped_items, with_items_of_shapes, with_unpacked_lists,
+    with_fields_of_init, with_spelled_call, with_own_fields, as_conditions, as_statements, with_keys_in_place,
+    with_flags_around, with_layer_within, with_named_lists, with_mapped_items, with_items_of_shapes, with_unpacked_lists,
     with_named_functions, with_own_names, with_one_before_branches,
 )  # fmt: skip
 
