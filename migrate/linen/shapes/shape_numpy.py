@@ -239,11 +239,12 @@ def _arange(call: Call) -> Value:
     return Array(Shape((length,)))
 
 
-@rule("linspace", "start stop num endpoint retstep")
-@rule("logspace geomspace", "start stop num endpoint")
+@rule("linspace", "start stop num endpoint retstep dtype axis")
+@rule("logspace", "start stop num endpoint base dtype axis")
+@rule("geomspace", "start stop num endpoint dtype axis")
 def _linspace(call: Call) -> Value:
     ends = broadcast(call.shape("start"), call.shape("stop"))
-    out = Array(insert(ends, Dim.of(0), call.int("num", 50)))
+    out = Array(insert(ends, call.int("axis", 0), call.int("num", 50)))
     return Tup((out, Array(Shape(())))) if "retstep" in call.bound and call.flag("retstep", False) else out
 
 
