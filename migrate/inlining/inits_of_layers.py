@@ -96,7 +96,7 @@ class _Init:
         call = statement.value if isinstance(statement, ast.Expr) else None
         if not isinstance(call, ast.Call) or ast.unparse(call.func) != f"{self.kwargs}.update" or len(call.args) > 1:
             return False
-        pairs = [(k.arg, k.value) for k in call.keywords]
+        pairs: list[tuple[object, ast.expr]] = [(k.arg, k.value) for k in call.keywords]
         for given in call.args:
             if not isinstance(given, ast.Dict):
                 return False

@@ -578,10 +578,8 @@ class Execution(LoopExecution):
         if any(s.kind != "rng" for s in self.sites[made:]):
             what = type(early).__name__.lower()
             raise Unmigratable("NNX122", f"a loop that makes submodules is left early by a `{what}`", early)
-        jumps.after_break(self, env, left, self.trackers - trackers)
-        returned.values[results:] = [
-            jumps.forget_sizes(self, v, self.trackers - trackers) for v in returned.values[results:]
-        ]
+        jumps.after_break(env, left, self.trackers - trackers)
+        returned.values[results:] = [jumps.returned_within(v, self.trackers - trackers) for v in returned.values[results:]]
 
 
 def _is_sequence_type(annotation: str) -> bool:

@@ -73,7 +73,7 @@ def _always_runs(run: Any, method: Method, seen: set[ast.AST]) -> bool:
 
 def _makers(method: Method, collection: str, name: str) -> Iterator[ast.Call]:
     for call in of_kind(method.node, ast.Call):
-        made_by = getattr(call.func, "attr", getattr(call.func, "id", ""))  # also `param_with_axes` of flax.linen.partitioning
+        made_by = getattr(call.func, "attr", getattr(call.func, "id", ""))  # also a function: `param_with_axes`
         if made_by not in _MAKERS:
             continue
         said = [_text(a) for a in call.args[:2]]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..values.dims import Dim
-from ..values.values import Array, Axes, Const, Int, Pieces, ShapeOf, Tup, Unknown, Value
+from ..values.values import Array, Axes, Const, Int, Pieces, ShapeOf, Slice, Tup, Unknown, Value
 from .shape_args import Call, int_of, is_number, rule
 from .shape_arith import MAX_ITEMS, binary, from_python, real, to_int, to_python, truth, value_stop
 from .shape_index import unpack
@@ -141,6 +141,12 @@ def _range(call: Call) -> Value:
     if len(made) > MAX_ITEMS:
         raise stop("a very long range")
     return Tup(tuple(Int(Dim.of(i)) for i in made), "list")
+
+
+@rule("slice builtins.slice", "start stop step", "")
+def _slice(call: Call) -> Value:
+    parts = [call.value(name) if name in call.bound else None for name in ("start", "stop", "step")]
+    return Slice(None, parts[0], None) if parts[1] is None else Slice(*parts)
 
 
 @rule("delete", "arr obj axis", "numpy")

@@ -51,6 +51,9 @@ def index(value: Value, item: Value) -> Value:
         return At(value.array, item)
     if isinstance(value, Global) and value.name in _GRIDS:
         return _grid(value.name, item.items if isinstance(item, Tup) and item.kind == "tuple" else (item,))
+    if isinstance(value, Global) and value.name in _INDICES:  # `np.s_[..., 1:4]`
+        whole = value.name.endswith("index_exp") and not (isinstance(item, Tup) and item.kind == "tuple")
+        return Tup((item,)) if whole else item
     if isinstance(value, Const) and isinstance(value.value, str | bytes) and isinstance(item, Int):
         position = item.dim.value
         if position is not None and -len(value.value) <= position < len(value.value):
@@ -58,6 +61,7 @@ def index(value: Value, item: Value) -> Value:
     raise stop(f"an item of {type(value).__name__}")
 
 
+_INDICES = frozenset({"numpy.s_", "jax.numpy.s_", "numpy.index_exp", "jax.numpy.index_exp"})
 _GRIDS = frozenset({"jax.numpy.mgrid", "numpy.mgrid", "jax.numpy.ogrid", "numpy.ogrid"})
 
 

@@ -26,7 +26,7 @@ from ..values.values import (
     Value,
     shape_value,
 )
-from . import shape_arith, shape_builtins, shape_index, shape_move, shape_nn, shape_numpy
+from . import masks, shape_arith, shape_builtins, shape_index, shape_move, shape_nn, shape_numpy
 from .shape_args import RULES, as_shape, bind, join
 from .shape_conv import (
     conv_output_dims,
@@ -123,7 +123,7 @@ def call(name: str, args: Sequence[Value], keywords: Mapping[str, Value]) -> Val
     if found is None:
         raise stop(f"`{name}` is not known")
     handler, signature = RULES[found]
-    return handler(bind(name, signature, _spread(args), keywords))
+    return masks.marked(handler(bind(name, signature, _spread(args), keywords)), name, args, keywords)
 
 
 def _spread(args: Sequence[Value]) -> tuple[Value, ...]:
@@ -182,7 +182,7 @@ def _array_method(value: Array, name: str, args: Sequence[Value], keywords: Mapp
     if name == "transpose" and len(args) > 1:
         args = [Tup(_spread(args))]
     if name in _SAME_METHODS:
-        return value if name != "astype" else Array(value.shape)
+        return value if name != "astype" else Array(value.shape, any(map(masks.is_kind, (*args, *keywords.values()))))
     if name == "item":
         return Array(Shape(()))
     if name in _NUMPY_METHODS:

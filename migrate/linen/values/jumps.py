@@ -9,7 +9,7 @@ from typing import Any
 from ...trees import children
 from .merging import dependencies_of, merge
 from .sites import Abs, Unmigratable
-from .values import Array, Shape, Unknown
+from .values import Array, Shape, Unknown, Value
 
 _SCOPES = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef
 
@@ -50,7 +50,7 @@ def without_continue(body: Sequence[ast.stmt]) -> list[ast.stmt]:
     return out
 
 
-def forget_sizes(run: Any, value: Abs, trackers: set[str]) -> Abs:
+def _forget_sizes(value: Abs, trackers: set[str]) -> Abs:
     """A value without the sizes that a loop was still changing when it was left."""
     found = value.value
     if not dependencies_of(found) & trackers:
@@ -62,15 +62,33 @@ def forget_sizes(run: Any, value: Abs, trackers: set[str]) -> Abs:
     return Abs(Array(Shape(dims, shape.lead)), False, value.flags)
 
 
-def after_break(run: Any, env: Any, left: Sequence[Any], trackers: set[str]) -> None:
+def returned_within(value: Abs, trackers: set[str]) -> Abs:
+    """What a function returns from within a loop: a width that the loop was still changing is not that of another return."""
+    now = _forget_sizes(value, trackers)
+    widthless = isinstance(now.value, Array) and now.value.shape.dim(-1) is None
+    return Abs(Unknown("a loop is left early"), False, value.flags) if now is not value and widthless else now
+
+
+def after_break(env: Any, left: Sequence[Any], trackers: set[str]) -> None:
     """What holds behind a loop that may have been left at other places than its end."""
     for name, bound in list(env.names.items()):
-        now = forget_sizes(run, bound, trackers)
+        now = _forget_sizes(bound, trackers)
         for other in left:
             there = other.names.get(name)
             if there is not None and there.value != now.value:
-                there = forget_sizes(run, there, trackers)
-                now = Abs(merge(now.value, there.value), False, now.flags | there.flags)
+                there = _forget_sizes(there, trackers)
+                now = Abs(_of_both(now.value, there.value), False, now.flags | there.flags)
         if now is not bound:
             env.names[name] = now
             env.local.discard(name)
+
+
+def _of_both(a: Value, b: Value) -> Value:
+    """What two values have in common, none of whose sizes is taken for that of the other where it is not known."""
+    merged = merge(a, b)
+    if not (isinstance(merged, Array) and isinstance(a, Array) and isinstance(b, Array)):
+        return merged
+    count = len(merged.shape.dims)
+    ends = [shape.expand(count).dims[-count:] if count else () for shape in (a.shape, b.shape)]
+    dims = tuple(d if x == y else None for d, x, y in zip(merged.shape.dims, *ends))
+    return Array(Shape(dims, merged.shape.lead))

@@ -364,7 +364,7 @@ def dim_with_rank(dim: Dim, argument: str, rank: int) -> Dim:
 
 @frozen
 class Array(Value):
-    """A jax or numpy array (or a scalar treated as one). `boolean`: certainly of booleans."""
+    """A jax or numpy array (or a scalar treated as one). `boolean`: of truth values."""
 
     shape: Shape
     boolean: bool = dataclasses.field(default=False, compare=False)
