@@ -436,8 +436,10 @@ class ClassWriter:
                 self.rewrite_attribute(node, method)
             elif isinstance(node, ast.Assign) and method.name == "setup":
                 setup_containers.write(self, node, source)
-            if isinstance(node, ast.Call) and _is_super_call(node, "setup") and inheritance.setup_owner(self.text):
-                self.put(node, *inheritance.call_of_base(self.text), source=source)
+            if isinstance(node, ast.Call) and _is_super_call(node, "setup"):
+                owner = inheritance.setup_owner(self.text)
+                said = inheritance.call_of_base(self.text) if owner is not None else ("super().__init__()",)
+                self.put(node, *said, source=source)
 
     def rewrite_attribute(self, node: ast.Attribute, method: Method) -> None:
         run, source = self.run, method.source

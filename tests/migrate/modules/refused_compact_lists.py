@@ -61,7 +61,7 @@ y = sum([layer(x).sum() for layer in layers])
 return nn.Dense(d)(x) + y""",
     ),
     "left before its end": (
-        "NNX114",
+        "NNX110",
         """layers = [nn.Dense(d) for d in self.widths]
 for i, layer in enumerate(layers):
   x = layer(x)

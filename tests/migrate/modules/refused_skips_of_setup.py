@@ -58,7 +58,7 @@ REFUSED = {
         "NNX110",
         UPS + FILL + "  for i, up in enumerate(self.ups):\n    x = up(jnp.concatenate([x, skips[-i]], -1))\n  return x",
     ),
-    "a loop that is left": ("NNX114", UPS + FILL + "    if x.shape[-1] > 5:\n      break\n" + TAKE),
+    "a loop that is left": ("NNX110", UPS + FILL + "    if x.shape[-1] > 5:\n      break\n" + TAKE),
     "a width that setup changes": (
         "NNX114",
         """def setup(self):
