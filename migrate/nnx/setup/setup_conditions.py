@@ -20,6 +20,7 @@ from ...linen.values.sites import (
     Unmigratable,
 )
 from ...source import SourceFile
+from ...trees import subtree
 from ..text import elsewhere
 from ..text.text_parts import bare, whole
 
@@ -52,7 +53,8 @@ def made_when(text: ClassText, site: Site) -> Parts | None:
                 held = method.source.parents.get(node)
                 if _is_handed_on(text, method.source, held):
                     continue  # to what calls it under its own conditions
-                if not (node in calls or node in reads or held in calls or _goes_through(method.source, node, site)):
+                known = node in calls or node in reads or held in calls or _goes_through(method.source, node, site)
+                if not known and not _is_picked(text, method.source, node, calls):
                     return None  # it is read for something else
     return together(text, site, asked_of, sizes)
 
@@ -107,6 +109,30 @@ def _goes_through(source: SourceFile, read: ast.AST, site: Site) -> bool:
         if isinstance(parent, ast.For):
             return parent in around and _within(source, read, parent.iter)
     return False
+
+
+def _is_picked(text: ClassText, source: SourceFile, read: ast.AST, calls: set[ast.expr]) -> bool:
+    """`f = self.a if self.flag else self.b`, where `f` is only called, or what a method returns that is"""
+    part, held = read, source.parents.get(read)
+    while isinstance(held, ast.IfExp) and part is not held.test:
+        part, held = held, source.parents.get(held)
+    if part in calls:  # `(self.a if self.flag else self.b)(x)`
+        return True
+    function = source.function_of(read)
+    if isinstance(held, ast.Return) and function is not None:
+        asked = [m.source.parents.get(n) for m in text.model.methods().values() for n in m.nodes if _names(n, function.name)]
+        return bool(asked) and all(isinstance(call, ast.Call) and call in calls for call in asked)
+    target = held.targets[0] if isinstance(held, ast.Assign) and len(held.targets) == 1 and held.value is part else None
+    if not isinstance(target, ast.Name) or function is None:
+        return False
+    names = [n for n in subtree(function) if isinstance(n, ast.Name) and n.id == target.id]
+    return all(isinstance(n.ctx, ast.Store) or n in calls for n in names)
+
+
+def _names(node: ast.AST, method: str) -> bool:
+    """`self.pick`"""
+    own = isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self"
+    return own and node.attr == method  # type: ignore[attr-defined]
 
 
 def _within(source: SourceFile, node: ast.AST, whole: ast.AST) -> bool:
