@@ -13,7 +13,7 @@ A slice of a shape that a module takes as arguments is its items. A list with on
 names of its parts are what they are of it. A lambda that has a name is a function.
 A call that hands all on to another method says what that takes. A function that makes modules and that a field holds has
 its own name where the field is called. A module that each branch makes for itself is made before them. What the
-`__init__` of a subclass of a layer says are the defaults of its fields.
+`__init__` of a subclass of a layer says are the defaults of its fields. `getattr(nn, "Dense")` is `nn.Dense`.
 """
 
 from __future__ import annotations
@@ -47,6 +47,7 @@ from .named_lambdas import with_named_functions
 from .names_in_tests import as_statements
 from .names_of_branches import with_own_attributes
 from .rewritten import reparsed
+from .spelled_attributes import with_spelled_attributes
 from .spelled_calls import with_spelled_call
 from .text import closed
 from .unpacked_lists import with_unpacked_lists
@@ -80,9 +81,9 @@ CODES = frozenset(
 
 
 _PLAINER = (
-    with_fields_of_init, with_spelled_call, with_own_fields, as_conditions, as_statements, with_keys_in_place,
-    with_flags_around, with_layer_within, with_named_lists, with_mapped_items, with_items_of_shapes, with_unpacked_lists,
-    with_named_functions, with_own_names, with_one_before_branches,
+    with_fields_of_init, with_spelled_attributes, with_spelled_call, with_own_fields, as_conditions, as_statements,
+    with_keys_in_place, with_flags_around, with_layer_within, with_named_lists, with_mapped_items,
+    with_items_of_shapes, with_unpacked_lists, with_named_functions, with_own_names, with_one_before_branches,
 )  # fmt: skip
 
 

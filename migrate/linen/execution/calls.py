@@ -154,6 +154,8 @@ def call(run: Any, node: ast.Call, env: Any) -> Abs:
     if _from_field_call(run, value) or made_by_unknown(run, value, env, func) is not None:
         raise unknown_callees.refusal(run, func, value, node, env)
     arguments = arguments_of(run, node, env)
+    if unknown_callees.makes_layer(run, value, [a.value for _, a in arguments.positional]):
+        raise unknown_callees.refusal(run, node, value, node, env)
     objects_of_others.check_value(run, node, value, arguments, env)
     objects_of_others.check_handed(run, qualname, node, env)
     followed = call_outside(run, value, arguments) or call_plain(run, value, arguments, env)

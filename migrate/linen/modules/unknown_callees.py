@@ -10,7 +10,7 @@ import dataclasses
 import functools
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ from ...trees import sides, subtree
 from ..lists.loop_names import loops_binding
 from ..shapes.shape_keeping import names_activation
 from ..values.sites import Abs, Function, Static, Unmigratable
-from ..values.values import Unknown, Value
+from ..values.values import Const, Global, Int, Unknown, Value
 from . import changed_tables, config_factories
 
 #: Packages whose functions make functions, but no Linen modules.
@@ -145,6 +145,25 @@ def made_by_unknown(run: Any, value: Value, env: Any, func: ast.expr | None = No
         return ast.unparse(maker)
     last = maker.attr if isinstance(maker, ast.Attribute) else ""
     return ast.unparse(maker) if last[:1].isupper() else None
+
+
+def makes_layer(run: Any, value: Value, given: Iterable[Value]) -> bool:
+    """Is it `getattr(nn, self.kind)(8)`, of what no text tells, given numbers alone: a layer, and no function of arrays?"""
+    asked = _parsed(value.text) if type(value) is Static else None
+    if not isinstance(asked, ast.Call) or not all(isinstance(one, Const | Int | Static | Global) for one in given):
+        return False
+    if _looks_up_linen(run.project, run.model.source, asked):
+        return True
+    name = run.project.qualname(run.model.source, asked.func)
+    found = run.project.definition(name) if name is not None else None
+    return found is not None and any(_looks_up_linen(run.project, found[0], node) for node in subtree(found[1]))
+
+
+def _looks_up_linen(project: Any, source: SourceFile, node: ast.AST) -> bool:
+    """`getattr(nn, name)`"""
+    if not isinstance(node, ast.Call) or ast.unparse(node.func) != "getattr" or not node.args:
+        return False
+    return bool(project.qualname(source, node.args[0]) == "flax.linen")
 
 
 def _gives_activation(known: str) -> bool:
@@ -391,6 +410,7 @@ __all__ = [
     "is_there",
     "is_used",
     "made_by_unknown",
+    "makes_layer",
     "of_package",
     "of_the_project",
     "refusal",
