@@ -137,8 +137,12 @@ def made_by_unknown(run: Any, value: Value, env: Any, func: ast.expr | None = No
         return ast.unparse(maker)
     if config_factories.asked(run.project, _held(maker, env)):
         return ast.unparse(maker)
-    if isinstance(maker, ast.Name) and any(_is_looked_up(run, held, env) for held in _named_in_setup(run, maker.id)):
-        return maker.id
+    if isinstance(maker, ast.Name):
+        of_setup = _named_in_setup(run, maker.id)
+        if any(_is_looked_up(run, held, env) or _is_item(run, held, env) for held in of_setup):
+            return maker.id
+        if _is_item(run, _held(maker, env), env):
+            return maker.id
     if isinstance(maker, ast.Name):
         return maker.id if isinstance(value, Unknown) else None  # a local name for one of several factories, or none known
     if isinstance(maker, ast.Attribute) and _is_looked_up(run, maker, env):
@@ -164,6 +168,16 @@ def _looks_up_linen(project: Any, source: SourceFile, node: ast.AST) -> bool:
     if not isinstance(node, ast.Call) or ast.unparse(node.func) != "getattr" or not node.args:
         return False
     return bool(project.qualname(source, node.args[0]) == "flax.linen")
+
+
+def _is_item(run: Any, held: ast.expr, env: Any) -> bool:
+    """Is it an item of something, or what a function gives that may look anything up: `TABLE.get(self.kind)`?"""
+    if not isinstance(held, ast.Call):
+        return isinstance(held, ast.Subscript)
+    if isinstance(held.func, ast.Attribute) and held.func.attr in ("get", "pop", "setdefault"):
+        return True
+    known = run.project.qualname(env.source, held.func) or ""
+    return known.partition(".")[0] not in LIBRARIES and not (known and of_the_project(run, known))
 
 
 def _gives_activation(known: str) -> bool:

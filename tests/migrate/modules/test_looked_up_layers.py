@@ -10,6 +10,9 @@ from nnx_migrate.migrate.source import SourceFile
 
 HEAD = """from flax import linen as nn
 from flax import linen
+import importlib
+
+TABLE = {"LayerNorm": nn.LayerNorm, "Dense": nn.Dense}
 
 
 def get(name):
@@ -35,6 +38,10 @@ class Net(nn.Module):
         "return get('LayerNorm')()(x)",
         "return get(self.kind)()(x)",
         "layer = get(self.kind)\nreturn layer(4)(x)",
+        "layer = TABLE.get(self.kind)\nmade = layer()\nreturn made(x)",
+        "layer = vars(nn)[self.kind]\nmade = layer()\nreturn made(x)",
+        "layer = nn.__dict__[self.kind]\nreturn layer()(x)",
+        "layer = getattr(importlib.import_module('flax.linen'), self.kind)\nreturn layer()(x)",
     ],
 )
 def test_their_class_stays_linen(body: str) -> None:
