@@ -13,7 +13,8 @@ A slice of a shape that a module takes as arguments is its items. A list with on
 names of its parts are what they are of it. A lambda that has a name is a function.
 A call that hands all on to another method says what that takes. A function that makes modules and that a field holds has
 its own name where the field is called. A module that each branch makes for itself is made before them. What the
-`__init__` of a subclass of a layer says are the defaults of its fields. `getattr(nn, "Dense")` is `nn.Dense`.
+`__init__` of a subclass of a layer says are the defaults of its fields. `getattr(nn, "Dense")` is `nn.Dense`. A list of
+those of some arrays that are given is made by statements.
 """
 
 from __future__ import annotations
@@ -46,6 +47,7 @@ from .moved_params import at_the_call
 from .named_lambdas import with_named_functions
 from .names_in_tests import as_statements
 from .names_of_branches import with_own_attributes
+from .optional_items import with_optional_items
 from .rewritten import reparsed
 from .spelled_attributes import with_spelled_attributes
 from .spelled_calls import with_spelled_call
@@ -84,6 +86,7 @@ _PLAINER = (
     with_fields_of_init, with_spelled_attributes, with_spelled_call, with_own_fields, as_conditions, as_statements,
     with_keys_in_place, with_flags_around, with_layer_within, with_named_lists, with_mapped_items,
     with_items_of_shapes, with_unpacked_lists, with_named_functions, with_own_names, with_one_before_branches,
+    with_optional_items,
 )  # fmt: skip
 
 

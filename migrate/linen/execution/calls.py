@@ -112,6 +112,8 @@ def call(run: Any, node: ast.Call, env: Any) -> Abs:
         return call_transformed(run, value, node, env)
     if isinstance(value, GraphNetwork | Concatenated):
         return graph_networks.call(run, value, node, env)
+    if isinstance(value, Function | FunctionChoice | Global | Static | GivesBack):
+        run.of_functions.add(node)
     if isinstance(value, FactoryChoice):
         return construct_choice(run, value, node, env)
     if isinstance(value, Several):

@@ -222,6 +222,7 @@ class Containers(Evaluation):
         return result
 
     def _eval_ListComp(self, node: ast.ListComp | ast.GeneratorExp | ast.SetComp, env: Any) -> Abs:
+        iteration.refuse_optional(self, node, env)
         listed = iteration.one_by_one(self, node, env)
         results: list[Abs] = []
         steps: list[For] = []

@@ -140,6 +140,7 @@ class Execution(LoopExecution):
         self.controls: dict[ast.Call, tuple[str, Value, Mapping[str, Abs]]] = {}
         self.unjumped: dict[ast.For, list[ast.stmt]] = {}  # loop → its body without `continue`
         self.left: list[list[Env]] = []  # for every loop that is being executed: what held where it was left
+        self.of_functions: set[ast.Call] = set()  # calls of what is, or may be, a function
         self.active: list[ast.AST] = []  # functions that are being executed, outermost first
         self.cut_short: set[ast.AST] = set()  # functions that call themselves more often than is followed
         self.trial = 0

@@ -16,6 +16,7 @@ from ..shapes import shapes
 from ..shapes.shape_index import array_index
 from ..values.arguments import child_env, stored_names
 from ..values.dims import Dim
+from ..values.presence import whole_argument
 from ..values.sites import Abs, Block, Module, ModuleField, Repeated, Static, Table, Unmigratable
 from ..values.values import Array, Const, Global, Int, Pieces, Shape, SomeNumber, Tup, Unknown, Value
 
@@ -242,6 +243,18 @@ def _has_module(run: Any, value: Value) -> bool:
 
 
 MAX_UNROLLED = 16
+
+
+def refuse_optional(run: Any, node: ast.ListComp | ast.GeneratorExp | ast.SetComp, env: Any) -> None:
+    """Refuse `[v for v in (x, y) if v is not None]` of a `y` that a call may leave out: how many there are is not known."""
+    loop = node.generators[0]
+    if not isinstance(loop.iter, ast.List | ast.Tuple) or ast.unparse(node.elt) != ast.unparse(loop.target):
+        return
+    if f"{ast.unparse(loop.target)} is not None" not in map(ast.unparse, loop.ifs):
+        return
+    held = [env.get(item.id) for item in loop.iter.elts if isinstance(item, ast.Name)]
+    if any(one is not None and whole_argument(one.value) in run.optional_arguments for one in held):
+        raise Unmigratable("NNX110", f"`{ast.unparse(node)}` leaves out what a call does not give", node)
 
 
 def one_by_one(run: Any, node: Any, env: Any) -> Abs | None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from ...catalog import layers
 from ...edits import Parts
+from ...linen.values.merging import Either
 from ...linen.values.sites import Site, Unmigratable
 from ...trees import subtree
 from . import merged_flags
@@ -77,9 +78,11 @@ def _held(site: Site) -> dict[str, ast.expr | None]:
 
 
 def are_shared(writer: ClassWriter, site: Site, others: list[Site], call: ast.Call) -> bool:
-    """Does a call reach other modules that have no such flags (`for layer in [...]: x = layer(x)`)? Refuses a call of
-    modules that take the same flags with different values.
+    """Does a call reach other modules that have no such flags (`for layer in [...]: x = layer(x)`), or a function? Refuses a
+    call of modules that take the same flags with different values.
     """
+    if takes_some(writer, site) and _reaches_function(writer, call):
+        return True
     if site.choice or not others:
         return False
     own = _said(writer, site)
@@ -95,6 +98,18 @@ def are_shared(writer: ClassWriter, site: Site, others: list[Site], call: ast.Ca
                 raise Unmigratable("NNX172", reason, call)
             found |= mine
     return found
+
+
+def _reaches_function(writer: ClassWriter, call: ast.Call) -> bool:
+    """`norm = nn.BatchNorm(use_running_average=not train) if self.normed else (lambda x: x)`"""
+    held = writer.run.evaluated.get(call.func)
+    either = held.value if held is not None and isinstance(held.value, Either) else None
+    functions = either is not None and (either.functions or either.may_be_none_of_them())
+    if not functions and call not in writer.run.of_functions:
+        return False
+    if not isinstance(call.func, ast.Name | ast.Attribute):
+        raise Unmigratable("NNX172", f"`{ast.unparse(call)}` calls a module that takes flags, or a function", call)
+    return True
 
 
 def takes_some(writer: ClassWriter, site: Site) -> bool:
