@@ -81,9 +81,11 @@ def are_shared(writer: ClassWriter, site: Site, others: list[Site], call: ast.Ca
     """Does a call reach other modules that have no such flags (`for layer in [...]: x = layer(x)`), or a function? Refuses a
     call of modules that take the same flags with different values.
     """
+    if site.choice:
+        return False  # each of them has a call of its own
     if takes_some(writer, site) and _reaches_function(writer, call):
         return True
-    if site.choice or not others:
+    if not others:
         return False
     own = _said(writer, site)
     found = False

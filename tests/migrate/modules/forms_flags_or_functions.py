@@ -1,5 +1,7 @@
 """Modules that take flags when they are called, where a call may reach a function instead, or one of several kinds."""
 
+import functools
+
 from flax import linen as nn
 
 
@@ -73,8 +75,22 @@ class Grown(nn.Module):
         return x
 
 
+class Factories(nn.Module):
+    n: int = 2
+
+    @nn.compact
+    def __call__(self, x, train=False):
+        if self.n > 1:
+            norm = functools.partial(nn.BatchNorm, use_running_average=not train)
+        elif self.n > 0:
+            norm = nn.LayerNorm
+        else:
+            norm = lambda: lambda v: v  # noqa: E731
+        return norm()(nn.Dense(4)(norm()(x)))
+
+
 CASES = [
     (name, {"n": n}, [(2, 3)], {})
-    for name in ("OrLambda", "OrNamed", "OrActivation", "OrOthers", "InLists", "Grown")
+    for name in ("OrLambda", "OrNamed", "OrActivation", "OrOthers", "InLists", "Grown", "Factories")
     for n in (2, 1, 0)
 ]
