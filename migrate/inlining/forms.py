@@ -14,7 +14,7 @@ names of its parts are what they are of it. A lambda that has a name is a functi
 A call that hands all on to another method says what that takes. A function that makes modules and that a field holds has
 its own name where the field is called. A module that each branch makes for itself is made before them. What the
 `__init__` of a subclass of a layer says are the defaults of its fields. `getattr(nn, "Dense")` is `nn.Dense`. A list of
-those of some arrays that are given is made by statements.
+those of some arrays that are given is made by statements. What one nn.Sequential takes stands in it.
 """
 
 from __future__ import annotations
@@ -49,6 +49,7 @@ from .names_in_tests import as_statements
 from .names_of_branches import with_own_attributes
 from .optional_items import with_optional_items
 from .rewritten import reparsed
+from .sequentials_in_place import with_sequentials_in_place
 from .spelled_attributes import with_spelled_attributes
 from .spelled_calls import with_spelled_call
 from .text import closed
@@ -77,16 +78,17 @@ CODES = frozenset(
         "NNX155",
         "NNX157",
         "NNX160",
+        "NNX172",
         "NNX180",
     }
 )
 
 
 _PLAINER = (
-    with_fields_of_init, with_spelled_attributes, with_spelled_call, with_own_fields, as_conditions, as_statements,
-    with_keys_in_place, with_flags_around, with_layer_within, with_named_lists, with_mapped_items,
-    with_items_of_shapes, with_unpacked_lists, with_named_functions, with_own_names, with_one_before_branches,
-    with_optional_items,
+    with_fields_of_init, with_spelled_attributes, with_sequentials_in_place, with_spelled_call, with_own_fields,
+    as_conditions, as_statements, with_keys_in_place, with_flags_around, with_layer_within, with_named_lists,
+    with_mapped_items, with_items_of_shapes, with_unpacked_lists, with_named_functions, with_own_names,
+    with_one_before_branches, with_optional_items,
 )  # fmt: skip
 
 
