@@ -150,10 +150,10 @@ REFUSED = {
     return drop(x)
 """,
     ),
-    "a flag of a module in a Sequential that is called later": (
+    "a flag of a module in a Sequential that is called twice": (
         "NNX172",
         """    layers = nn.Sequential([nn.Dense(4), nn.Dropout(0.5, deterministic=not train)])
-    return layers(x)
+    return layers(layers(x))
 """,
     ),
 }
