@@ -146,7 +146,7 @@ class Analyser:
             model = self.classes.get(qualname)
             return [f.name for f in model.fields() if f.init and not f.kw_only] if model is not None else []
 
-        return given_outside(self.classes.project, fields, functools.partial(default_modules.calls, self.classes))
+        return given_outside(self.classes, fields, functools.partial(default_modules.calls, self.classes))
 
     @functools.cached_property
     def named_outside(self) -> frozenset[str]:

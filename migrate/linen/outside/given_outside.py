@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -19,6 +20,7 @@ from ..flow.function_calls import FunctionCalls, parameters
 from ..project import configured
 from . import model_makers
 from .classes_outside import classes, may_be_class
+from .module_holders import ModuleHolders, may_call
 from .template_flow import Lost, Template, TemplateFlow
 
 # Layers that may be handed over, with the size that their counterpart in NNX asks for.
@@ -55,17 +57,18 @@ class GivenOutside:
     handed: dict[str, frozenset[str]] = dataclasses.field(default_factory=dict)
 
 
-def given_outside(project: Any, fields: Callable[[str], Sequence[str]], defaults: _Defaults) -> GivenOutside:
+def given_outside(classes: Any, fields: Callable[[str], Sequence[str]], defaults: _Defaults) -> GivenOutside:
     """`fields`: those of a class, in the order in which its constructor takes them; `defaults`: what some are by default."""
-    return _Reader(project, fields, defaults).read()
+    return _Reader(classes, fields, defaults).read()
 
 
 class _Reader:
-    def __init__(self, project: Any, fields: Callable[[str], Sequence[str]], defaults: _Defaults) -> None:
-        self.project = project
+    def __init__(self, classes: Any, fields: Callable[[str], Sequence[str]], defaults: _Defaults) -> None:
+        self.classes = classes
+        self.project = classes.project
         self.fields = fields
         self.defaults = defaults
-        self.flow = TemplateFlow(project, self.is_template)
+        self.flow = TemplateFlow(self.project, self.is_template)
         self.refused: dict[str, str] = {}
         self.templates: dict[str, dict[str, set[Template]]] = {}
         self.nothing: set[tuple[str, str]] = set()
@@ -148,12 +151,12 @@ class _Reader:
                     self.refused.setdefault(target, f"{place}: {error}")
                     plain.add(name)
                 elif not self._is_called_by_modules(source, function):
-                    self.unknown.setdefault(target, set()).add(name)
+                    self._note_unknown(target, name, source, node)
                 continue
             if nothing:
                 self.nothing.add((target, name))
             elif not (found or handed or self._is_called_by_modules(source, function)):
-                self.unknown.setdefault(target, set()).add(name)
+                self._note_unknown(target, name, source, node)
             if found:
                 self.handed.setdefault(target, set()).add(name)
                 self.templates.setdefault(target, {}).setdefault(name, set()).update(found)
@@ -288,8 +291,9 @@ class _Reader:
                 return name.rpartition(".")[2][:1].isupper()
             if (isinstance(node.func, ast.Name) and node.func.id in _COLLECTING) or name in _COPYING:
                 return inner(*node.args, *(k.value for k in node.keywords))
-            if isinstance(node.func, ast.Attribute) and node.func.attr in _OUT_OF and not name:
-                return inner(node.func.value)
+            method = node.func if isinstance(node.func, ast.Attribute) else None
+            if method is not None and method.attr in _OUT_OF and self._is_value(source, method.value):
+                return inner(method.value)
             if name in configured.MAKERS:
                 return bool(self.project.made_by_configurations)
             if name in self.project.linen_classes or (depth < _MAX_DEPTH and self._returns_module(source, node, depth)):
@@ -315,6 +319,30 @@ class _Reader:
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self":
             return depth < _MAX_DEPTH and self._attribute_holds(source, node, depth)
         return False
+
+    def _is_value(self, source: SourceFile, node: ast.expr) -> bool:
+        """Is it no name of a package, nor of a class or function: a value, also that of a name of a whole file?"""
+        name = self.project.qualname(source, node)
+        found = self.project.definition(name) if name else None
+        return not name or (found is not None and isinstance(found[1], ast.Assign | ast.AnnAssign))
+
+    @functools.cached_property
+    def _holders(self) -> ModuleHolders:
+        return ModuleHolders(self.project)
+
+    def _note_unknown(self, target: str, name: str, source: SourceFile, node: ast.expr) -> None:
+        """Note what is not followed, and may be a module all the same where the class may call it."""
+        self.unknown.setdefault(target, set()).add(name)
+        named = self.fields(target) if name == "None" else [name]  # `**kwargs`
+        asked = [field for field in named if may_call(self.classes, target, field)]
+        if not asked or not self._holders.may_hold(source, node):
+            return
+        for field in asked:
+            if name != "None" or field in self._holders.names:
+                self.handed.setdefault(target, set()).add(field)
+                self.givers.append((target, source, node))
+                said = ast.unparse(node)[:40]
+                self.refused.setdefault(target, f"{source.path.name}:{node.lineno}: `{said}` is not followed")
 
     def _attribute_holds(self, source: SourceFile, node: ast.Attribute, depth: int) -> bool:
         """Does a class that is no module put modules into an attribute of its own?"""
