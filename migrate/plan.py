@@ -55,6 +55,7 @@ class ClassPlan:
     sown: frozenset[str] = frozenset()  # collections that the class and its submodules sow into
     arrays: bool = False  # do the class or its submodules keep arrays beside their variables?
     wraps: bool = False  # do they wrap a module that stays Linen?
+    transforms: bool = False  # are they called under transforms of NNX, which a trace around the call hides variables from?
     late: bool = False  # do the class or its submodules make variables when they are called?
     modes: frozenset[str] = frozenset()  # its name and those below it that ask whether batch statistics are mutable
     updated: frozenset[str] = frozenset()  # `Counter.count`: what the call may update that is Linen's `init`, however deep
@@ -80,7 +81,17 @@ class ClassPlan:
     def hold(self, inner: ClassPlan) -> bool:
         """Give the class what another has that it holds, which its own text does not tell: True if that was anything new."""
         new = False
-        for name in ("collections", "rng_streams", "shared_streams", "sown", "modes", "unnamed_streams", "arrays", "wraps"):
+        for name in (
+            "collections",
+            "rng_streams",
+            "shared_streams",
+            "sown",
+            "modes",
+            "unnamed_streams",
+            "arrays",
+            "wraps",
+            "transforms",
+        ):
             own = getattr(self, name)
             new |= own != own | getattr(inner, name)
             setattr(self, name, own | getattr(inner, name))

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import ast
 from typing import TYPE_CHECKING
 
 from ...catalog import layers
+from ...linen.lifted.lifting import LIFTED, OTHER_LIFTED
 from ...linen.modules.first_updates import may_be_updated_at_init
 from ...linen.values.sites import Site
 from ...plan import ClassPlan, Plan
+from ...trees import subtree
 from ..calls import drawn
 
 if TYPE_CHECKING:
     from .class_text import ClassText
+
+_SCANNING = ("flax.linen.RNN", "flax.linen.Bidirectional")
 
 
 def makes_late(text: ClassText) -> bool:
@@ -36,6 +41,21 @@ def modes(text: ClassText, made: list[Site], plan: Plan) -> frozenset[str]:
     """The classes whose `use_running_average` says what Linen's `mutable=` said: see `is_mutable_collection`."""
     own = {text.model.name} if text.run.mode_flag else set()
     return frozenset(own.union(*(each.modes for each in below(made, plan))))
+
+
+def transforms(text: ClassText, made: list[Site], plan: Plan) -> bool:
+    """Is anything of the class called under a transform, which in NNX is one of modules: `nnx.scan(...)(self.layers, x)`?"""
+    if any(site.lifted or site.scopes or site.target in _SCANNING for site in made):
+        return True
+    project = text.analyser.classes.project
+    for owner in text.model.mro():
+        for node in subtree(owner.node):
+            if (
+                isinstance(node, ast.Name | ast.Attribute)
+                and project.qualname(owner.source, node) in LIFTED.keys() | OTHER_LIFTED
+            ):
+                return True
+    return any(each.transforms for each in below(made, plan))
 
 
 def below(made: list[Site], plan: Plan) -> list[ClassPlan]:

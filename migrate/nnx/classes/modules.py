@@ -334,6 +334,7 @@ def _decide_class(
         updated=held_state.updated_at_init(text, made, plan),
         arrays=kept_arrays.keeps_arrays(text) or any(below.arrays for below in held_state.below(made, plan)),
         wraps=held_state.wraps(made, plan),
+        transforms=held_state.transforms(text, made, plan),
         applied_by=applied_models.methods(model),
         methods=tuple(n for n in model.methods() if not n.startswith("_") and n != "setup"),
         call_arguments=tuple(p.arg for p in method.positional) if method is not None else (),

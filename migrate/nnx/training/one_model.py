@@ -43,6 +43,7 @@ def merged(form: Rewrite) -> ClassPlan:
         shared_streams=first.shared_streams.union(*(plan.shared_streams for plan in others)),
         unnamed_streams=any(plan.unnamed_streams for plan in plans),
         sown=first.sown.union(*(plan.sown for plan in others)),
+        transforms=any(plan.transforms for plan in plans),
         methods=tuple(name for name in first.methods if all(name in plan.methods for plan in others)),
     )
 

@@ -1,6 +1,7 @@
 """Modules that a traced function finds outside of itself: in the NNX idiom nothing of them may change there.
 
-That holds for calls of jitted functions, too, as `nnx.jit` writes back what it was given when it returns.
+That holds for calls of jitted functions, too, as `nnx.jit` writes back what it was given when it returns, and for models
+which call their layers under transforms of NNX (`nnx.scan`, `nnx.remat`, `nnx.RNN`): these take variables of one trace.
 
 def body(total, key):                               TraceContextError: the streams of the model
     out = state.apply_fn(variables, x,              are of the trace around the scan
@@ -67,7 +68,8 @@ def _changing(form: _Native, updates: list[ast.expr]) -> Iterator[ast.AST]:
         if not isinstance(call, ast.Call):
             continue
         if isinstance(value, Method) and value.name == "apply" and call.func is node and call.args:
-            if form.plan.sown or any(map(_says_more, call.keywords)) or form.jitted.name(call):
+            inside = form.plan.sown or form.plan.transforms
+            if inside or any(map(_says_more, call.keywords)) or form.jitted.name(call):
                 yield _params(call.args[0])
         taken = form.flow.value(call.func)
         if isinstance(taken, Function) and call.func is not node:
