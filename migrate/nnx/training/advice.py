@@ -7,6 +7,8 @@ _ADVICE = {
     "several models of one kind": "construct the model with the same arguments wherever it is made, and give what differs "
     "(train, deterministic) to its call",
     "init is called in several places": "call init in one function, which all others call for a state",
+    "init is called by": "make a flax TrainState where the model is made, with what its init returns there: "
+    "TrainState.create(apply_fn=model.apply, params=model.init(key, x)['params'], tx=tx)",
     "init is not called here: it is a part": "",
     "init is not called here": "construct the model where its variables are made or loaded, and nnx.update it with them",
     "classes chosen at run time": "construct each class where the code says which it is",
