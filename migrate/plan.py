@@ -55,6 +55,7 @@ class ClassPlan:
     sown: frozenset[str] = frozenset()  # collections that the class and its submodules sow into
     arrays: bool = False  # do the class or its submodules keep arrays beside their variables?
     wraps: bool = False  # do they wrap a module that stays Linen?
+    own_streams: bool = False  # do they hold random streams that no call draws from in Linen: of an nnx.RNN of setup?
     transforms: bool = False  # are they called under transforms of NNX, which a trace around the call hides variables from?
     late: bool = False  # do the class or its submodules make variables when they are called?
     modes: frozenset[str] = frozenset()  # its name and those below it that ask whether batch statistics are mutable
@@ -91,6 +92,7 @@ class ClassPlan:
             "arrays",
             "wraps",
             "transforms",
+            "own_streams",
         ):
             own = getattr(self, name)
             new |= own != own | getattr(inner, name)

@@ -43,6 +43,12 @@ def modes(text: ClassText, made: list[Site], plan: Plan) -> frozenset[str]:
     return frozenset(own.union(*(each.modes for each in below(made, plan))))
 
 
+def own_streams(text: ClassText, made: list[Site], plan: Plan) -> bool:
+    """Does an `nnx.RNN` stand in an attribute, with the stream that it would draw its first carry from?"""
+    kinds = [kind for site in made if not text.is_wrapper(site) for kind in (site, *site.alternatives)]
+    return any(kind.target in _SCANNING for kind in kinds) or any(each.own_streams for each in below(made, plan))
+
+
 def transforms(text: ClassText, made: list[Site], plan: Plan) -> bool:
     """Is anything of the class called under a transform, which in NNX is one of modules: `nnx.scan(...)(self.layers, x)`?"""
     if any(site.lifted or site.scopes or site.target in _SCANNING for site in made):

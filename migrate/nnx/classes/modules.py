@@ -334,6 +334,7 @@ def _decide_class(
         updated=held_state.updated_at_init(text, made, plan),
         arrays=kept_arrays.keeps_arrays(text) or any(below.arrays for below in held_state.below(made, plan)),
         wraps=held_state.wraps(made, plan),
+        own_streams=held_state.own_streams(text, made, plan),
         transforms=held_state.transforms(text, made, plan),
         applied_by=applied_models.methods(model),
         methods=tuple(n for n in model.methods() if not n.startswith("_") and n != "setup"),

@@ -30,6 +30,7 @@ _ADVICE = {
     "a step that is handed to something unknown": "call it where the state is known",
     "jit with": "let jit find the shardings by those of its arguments",
     "two states of the same params": "call init for each of them",
+    "an nnx.RNN in an attribute": "make it in a compact method: nn.RNN(cell)(x)",
     "values in attributes that are read from outside": "let a method of the class return what is read",
     "values in attributes of a class that others derive from": "keep the state in the class that updates it",
     "statistics that the call of init may update": "ask `if not self.is_initializing():` before they are updated",

@@ -46,6 +46,8 @@ def check_state(form: _Functional) -> None:
     found = {(frozenset(plan.collections & KINDS.keys()), plan.rng_streams) for plan in plans}
     if any(plan.unnamed_streams for plan in plans):
         raise Unsupported(site, "random streams whose names the code does not show")
+    if any(plan.own_streams for plan in plans):
+        raise Unsupported(site, "an nnx.RNN in an attribute, which holds a random stream")
     if any(plan.sown for plan in plans):
         raise Unsupported(site, "values that the model sows")
     if len(found) != 1:
