@@ -207,8 +207,8 @@ class SourceFile:
         return self.text[self.text.rfind("\n", 0, start) + 1 : start]
 
     def shares_line(self, node: ast.AST) -> bool:
-        """Does a statement stand behind the `def` that it is in, on one line?"""
-        inside = isinstance(node, ast.stmt) and isinstance(self.parents.get(node), ast.FunctionDef)
+        """Does a statement stand behind the `def` or `class` that it is in, on one line?"""
+        inside = isinstance(node, ast.stmt) and isinstance(self.parents.get(node), ast.FunctionDef | ast.ClassDef)
         return inside and bool(self._before(node).strip())
 
     @functools.cached_property

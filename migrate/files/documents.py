@@ -55,6 +55,9 @@ class PythonDocument:
                 "Save it as UTF-8, or declare its encoding in the first line (PEP 263).",
                 line,
             ) from error
+        # What is put after the last line has to begin a line of its own; `encode` takes the line end away again.
+        self._added = ("\r\n" if "\r\n" in text else "\n") if text and text[-1] not in "\r\n" else ""
+        text += self._added
         self._restore: dict[str, str] = {}
         try:
             self.tree = parse_text(text)
@@ -71,6 +74,8 @@ class PythonDocument:
 
     def encode(self, text: str) -> bytes:
         restored = magics.restore(text, self._restore, self.path) if self._restore else text
+        if self._added:
+            restored = restored.removesuffix(self._added)
         try:
             return self.bom + restored.encode(self.encoding)
         except UnicodeEncodeError as error:

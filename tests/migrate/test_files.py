@@ -6,6 +6,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
+from nnx_migrate.migrate.cli import program
 from nnx_migrate.migrate.files.documents import read_document
 from nnx_migrate.migrate.files.errors import InputError
 from nnx_migrate.migrate.files.modules import module_names
@@ -118,7 +120,7 @@ def test_a_line_number_is_no_word_of_linen() -> None:
     [
         (b"x = '\xc3\xa9'\n", "x = 'é'\n"),
         (b"\xef\xbb\xbfx = '\xc3\xa9'\r\n", "x = 'é'\r\n"),
-        (b"# coding: latin-1\nx = '\xe9'", "# coding: latin-1\nx = 'é'"),
+        (b"# coding: latin-1\nx = '\xe9'\n", "# coding: latin-1\nx = 'é'\n"),
         (
             b"#!/bin/sh\n# vim: set fileencoding=cp1252 :\nx = '\x80'\r",
             "#!/bin/sh\n# vim: set fileencoding=cp1252 :\nx = '€'\r",
@@ -131,6 +133,29 @@ def test_encodings_round_trip(data: bytes, text: str) -> None:
     assert document.text == text and document.encode(text) == data
     assert document.encode(text + "# é") == data + "# é".encode("utf-8" if b"coding" not in data else "latin-1")
     assert document.locate(7) == (None, 7)
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize(
+    "last, said",
+    [
+        ("    pass", "    def __init__(self, *, rngs: nnx.Rngs):%{made}"),
+        ("    width: int", "    def __init__(self, width: int, *, rngs: nnx.Rngs):%{made}"),
+        ("    width = 3", "    width = 3%%    def __init__(self, *, rngs: nnx.Rngs):%{made}"),
+        (
+            "    def __call__(self, x): return x",
+            "    def __init__(self, *, rngs: nnx.Rngs):%{made}%%    def __call__(self, x): return x",
+        ),
+    ],
+)
+def test_what_ends_without_a_line_end_does_so_afterwards(tmp_path: Path, last: str, said: str, end: str) -> None:
+    path = tmp_path / "a.py"
+    path.write_bytes(f"import flax.linen as nn{end}{end}class Model(nn.Module):{end}{last}".encode())
+    done = CliRunner().invoke(program, [str(path)])
+    assert done.exit_code == 0, done.output
+    made = "        del rngs  # nothing to create"
+    expected = f"from flax import nnx{end}{end}class Model(nnx.Module):{end}" + said.format(made=made).replace("%", end)
+    assert path.read_bytes() == expected.encode()
 
 
 @pytest.mark.parametrize(

@@ -100,8 +100,10 @@ def write(writer: ClassWriter) -> None:
     compact += shared_scopes.lines(writer.text)
     found = [writer.laid_out(line, body) for line in later_sizes.lines(writer.text)]
     signature = _signature(writer, fields, indent, body)
-    _remove_fields(writer, setup)
     newline = source.newline
+    on_one_line = source.shares_line(model.node.body[0])
+    if not on_one_line:
+        _remove_fields(writer, setup)
     lines = [*imported_in_methods.lines(writer, [*lines, *compact]), *lines]
     everything = [*lines, *([] if setup is not None else compact), *([] if setup is not None else [*streams, *found])]
     if setup is not None:
@@ -143,9 +145,13 @@ def write(writer: ClassWriter) -> None:
         everything = [("pass",)] if not fields and not model.bases else [("del rngs  # nothing to create",)]
         if not fields and not writer.text.added():
             everything = [("del rngs  # nothing to create",)]
+    if on_one_line or all(_is_empty(statement) for statement in model.node.body):
+        _write_in_place(writer, [(indent, *signature), *((body, *line) for line in everything)])
+        return
     at = _place(writer)
     stays = bool(model.own_fields) and model.own_fields[-1] in overriding.kept(writer.text)
-    written: list[Part] = [newline if stays else "", indent, *signature, newline]
+    last = at == source.line_span(model.node.body[-1]).end and not model.own_fields
+    written: list[Part] = [newline if stays or last else "", indent, *signature, newline]
     for line in everything:
         written += [body, *line, newline]
     order = _before_what_follows(writer, at, -1)
@@ -370,6 +376,28 @@ def _place(writer: ClassWriter) -> int:
         if isinstance(statement, ast.FunctionDef | ast.ClassDef | ast.AsyncFunctionDef):
             return source.line_span(statement).start
     return source.line_span(body[-1]).end
+
+
+def _write_in_place(writer: ClassWriter, lines: list[Parts]) -> None:
+    """The constructor in place of a `pass`, or of a body on the line of its head (`class Tiny(Base): width: int = 3`)."""
+    source, statements = writer.source, writer.model.node.body
+    first, last = source.span(statements[0]), source.span(statements[-1])
+    if not source.shares_line(statements[0]):
+        writer.put(Span(first.start, last.end), *lines[0][1:], *[p for line in lines[1:] for p in (source.newline, *line)])
+        return
+    going = {field.node for field in writer.model.own_fields if field not in overriding.kept(writer.text)}
+    said: list[Parts] = [(source.indent_of(s), source.span(s)) for s in statements if s not in going and not _is_empty(s)]
+    begins = source.text.rfind(":", 0, first.start) + 1
+    ends = source.text.find("\n", last.end)
+    ends = last.end if source.text[last.end : ends].strip(" ;\t\r") else ends
+    writer.put(Span(begins, ends), *[p for line in (*said, *lines) for p in (source.newline, *line)])
+
+
+def _is_empty(statement: ast.stmt) -> bool:
+    """`pass` or `...`."""
+    if isinstance(statement, ast.Expr):
+        return isinstance(statement.value, ast.Constant) and statement.value.value is ...
+    return isinstance(statement, ast.Pass)
 
 
 def _blank_follows(writer: ClassWriter, at: int) -> bool:
