@@ -79,6 +79,9 @@ def _within(source: SourceFile, call: ast.Call, function: Callee) -> bool:
 def _replaced(project: Project, source: SourceFile, method: ast.FunctionDef, call: ast.Call, function: Callee) -> str:
     function = without_matches(function)
     function.check()
+    hiding = next(_hiding_names(source, method, call, function), None)
+    if hiding is not None:
+        return _called_otherwise(source, method, hiding)
     imports = _new_imports(project, source, call, function)
     edits = EditSet(source.text)
     place: Place | None = None
@@ -224,6 +227,35 @@ def _free_names(function: Callee, call: ast.Call, source: SourceFile) -> Iterato
                 raise NotInlined("it has a default that may change")
             if any(function.source.names.is_hidden(n.id, n) for n in subtree(one.node) if isinstance(n, ast.Name)):
                 raise NotInlined("it has a default that was computed before")
+
+
+def _hiding_names(source: SourceFile, method: ast.FunctionDef, call: ast.Call, function: Callee) -> Iterator[str]:
+    """Variables of the method called as what the function's text means by that name: they can be called otherwise."""
+    for name in _free_names(function, call, source):
+        scope, here = function.source.names.binding_scope(name.id, name), source.names.binding_scope(name.id, call)
+        if scope is None and here is method and _is_variable(method, name.id):
+            yield name.id
+
+
+def _is_variable(method: ast.FunctionDef, name: str) -> bool:
+    """Is a name of the method bound by assignments and loops alone?"""
+    for node in subtree(method):
+        bound = [getattr(node, "arg", None), getattr(node, "name", None), getattr(node, "asname", None)]
+        if name in bound and not isinstance(node, ast.keyword):
+            return False
+        if isinstance(node, ast.Global | ast.Nonlocal) and name in node.names:
+            return False
+        if isinstance(node, ast.Import | ast.ImportFrom) and any(name == a.name.split(".")[0] for a in node.names):
+            return False
+    return True
+
+
+def _called_otherwise(source: SourceFile, method: ast.FunctionDef, name: str) -> str:
+    other, edits = free_name(name, names_in(method)), EditSet(source.text)
+    for node in subtree(method):
+        if isinstance(node, ast.Name) and node.id == name and source.names.binding_scope(name, node) is method:
+            edits.replace(source.span(node), other)
+    return edits.render()
 
 
 def _new_imports(project: Project, source: SourceFile, call: ast.Call, function: Callee) -> dict[str, str]:

@@ -58,6 +58,7 @@ from . import (
     given_objects,
     plain_objects,
     post_inits,
+    said_types,
     stale_names,
     uncertain,
 )
@@ -358,8 +359,7 @@ class Execution(LoopExecution):
             return Abs(Unknown(f"the flag {name}"), flags=frozenset({name}))
         field = self.fields[name]
         annotation = self.project.said(field.annotation) if field.annotation is not None else ""
-        optional = isinstance(field.default, ast.Constant) and field.default.value is None
-        if annotation in ("int", "'int'", '"int"') and not optional:
+        if said_types.is_size(self.model, field, annotation):
             return Abs(Int(Dim.field(name)), static=True)
         if name in self.analyser.given_outside.handed.get(self.model.qualname, ()):
             return Abs(ModuleField(name), static=True)
