@@ -232,7 +232,6 @@ def _stored_value(writer: ClassWriter, field: Field) -> Parts:
 def _default(writer: ClassWriter, node: ast.expr, field: Field, deeper: str = "") -> Part:
     """A field's type or value; where it has several lines, those behind the first stand `deeper` than they did."""
     source = writer.source
-    node = _of_class_body(writer, node, field) if node is field.default else node
     if field.source is not source:
         return inherited_fields.said(writer, node, field)
     span = source.span(node)
@@ -244,22 +243,6 @@ def _default(writer: ClassWriter, node: ast.expr, field: Field, deeper: str = ""
     if source.is_bare_tuple(node):
         edits = [Edit(Span(span.start, span.start), ("(",)), *edits, Edit(Span(span.end, span.end), (")",))]
     return Overlay(span, tuple(edits)) if edits else span
-
-
-def _of_class_body(writer: ClassWriter, node: ast.expr, field: Field) -> ast.expr:
-    """A default that names another field (`cardinality: int = groups`) is that one's: the body of the class is no scope of
-    its functions.
-    """
-    fields = {f.name: f for f in writer.model.fields() if f.source is field.source}
-    for _ in fields:
-        other = fields.get(node.id) if isinstance(node, ast.Name) else None
-        if other is None or other.name == field.name or other.default is None:
-            break
-        node = other.default
-    names = {n.id for n in subtree(node) if isinstance(n, ast.Name)} & fields.keys()
-    if node is field.default and names - set(field.source.names.definitions) - set(field.source.names.imports):
-        raise Unmigratable("NNX171", f"the default of `{field.name}` is computed from other fields'", field.node)
-    return node
 
 
 def _annotation(writer: ClassWriter, field: Field, deeper: str) -> Parts:

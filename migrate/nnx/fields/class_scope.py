@@ -1,4 +1,4 @@
-"""Fields that the body of a class reads itself: `def __call__(self, x, rate=rate)`, `HIDDEN = 2 * width`.
+"""Fields that the body of a class reads itself: `def __call__(self, x, rate=rate)`, `HIDDEN = 2 * width`, `deep: int = 2 * width`.
 
 In Linen a field with a default is a name of the class's body. In NNX the constructor has it, so what stands there is that
 default.
@@ -10,7 +10,7 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ...edits import Parts
+from ...edits import Part, Parts
 from ...linen.project.classes import Field
 from ...linen.values.sites import Unmigratable
 
@@ -28,13 +28,13 @@ def edits(writer: ClassWriter) -> None:
     for statement in writer.model.node.body:
         target = statement.target if isinstance(statement, ast.AnnAssign) else None
         field = fields.get(target.id) if isinstance(target, ast.Name) else None
+        for name in _read(statement):
+            if name.id in declared and isinstance(name.ctx, ast.Load):
+                writer.put(name, *_default(writer, declared, name))
         if field is not None:
             if isinstance(statement, ast.AnnAssign) and statement.value is not None:
                 declared[field.name] = field
             continue
-        for name in _read(statement):
-            if name.id in declared and isinstance(name.ctx, ast.Load):
-                writer.put(name, *_default(writer, declared, name))
         for bound in _bound(statement):
             declared.pop(bound, None)
 
@@ -64,19 +64,26 @@ def _bound(statement: ast.stmt) -> list[str]:
 
 
 def _default(writer: ClassWriter, declared: dict[str, Field], name: ast.Name) -> Parts:
+    """What stands for the name: the field's default, in which others are said likewise."""
     field = declared[name.id]
-    node = field.default
-    for _ in declared:
-        other = declared.get(node.id) if isinstance(node, ast.Name) else None
-        if other is None or other is field:
-            break
-        node = other.default
-    inner = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)} if node is not None else set()
-    if node is None or inner & declared.keys():
+    if field.default is None:
         reason = f"the body of the class reads its field `{field.name}`, whose default is computed"
         raise Unmigratable("NNX171", reason, name)
-    span = writer.source.span(node)
-    return (span,) if isinstance(node, _PLAIN) else ("(", span, ")")
+    return in_brackets(field.default, writer.source.span(field.default))
 
 
-__all__ = ["edits"]
+def default_above(model: ast.ClassDef, name: ast.Name) -> ast.expr | None:
+    """The default of a field of the class, where a name that its body reads further down is that field."""
+    for statement in reversed(model.body):
+        if statement.lineno < name.lineno and name.id in _bound(statement):
+            is_field = isinstance(statement, ast.AnnAssign) and "ClassVar" not in ast.unparse(statement.annotation)
+            return statement.value if is_field and isinstance(statement, ast.AnnAssign) else None
+    return None
+
+
+def in_brackets(node: ast.expr, text: Part) -> Parts:
+    """A default where a name stood."""
+    return (text,) if isinstance(node, _PLAIN) else ("(", text, ")")
+
+
+__all__ = ["default_above", "edits", "in_brackets"]

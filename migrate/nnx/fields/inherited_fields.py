@@ -12,6 +12,7 @@ from ...linen.values.other_files import is_builtin
 from ...linen.values.sites import Unmigratable
 from ...trees import subtree
 from ..text import elsewhere
+from . import class_scope
 
 if TYPE_CHECKING:
     from ..classes.class_write import ClassWriter
@@ -54,7 +55,7 @@ def _said(writer: ClassWriter, span: Span, node: ast.expr, field: Field, within:
         if scope is not None:
             if isinstance(scope, ast.ClassDef):
                 at = source.span(name)
-                changes.append((at.start, at.end, f"{_owner(writer, field, scope, name)}.{name.id}"))
+                changes.append((at.start, at.end, _of_body(writer, field, scope, name)))
             continue
         chain: ast.expr = name
         while isinstance(outer := source.parents.get(chain), ast.Attribute) and outer.value is chain:
@@ -73,6 +74,15 @@ def _said(writer: ClassWriter, span: Span, node: ast.expr, field: Field, within:
 
 def _span(part: Span | Overlay) -> Span:
     return part if isinstance(part, Span) else part.span
+
+
+def _of_body(writer: ClassWriter, field: Field, scope: ast.ClassDef, name: ast.Name) -> str:
+    """What the body of a class binds: the default of a field, which the class itself has no more, or an attribute of it."""
+    default = class_scope.default_above(scope, name)
+    if default is None:
+        return f"{_owner(writer, field, scope, name)}.{name.id}"
+    text = _said(writer, field.source.span(default), default, field)
+    return "".join(part for part in class_scope.in_brackets(default, text) if isinstance(part, str))
 
 
 def _owner(writer: ClassWriter, field: Field, scope: ast.ClassDef, name: ast.Name) -> str:

@@ -7,6 +7,7 @@ from pathlib import Path
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pytest
 from flax import nnx
 from nnx_migrate import compat
 from nnx_migrate.migrate.pipeline import migrate_project
@@ -52,8 +53,43 @@ class Derived(InheritedBase):
 """
 
 
-def test_defaults_of_another_file_mean_the_same() -> None:
-    files = {"inherited_base": BASE, "inherited_derived": DERIVED}
+COMPUTED_BASE = """from flax import linen as nn
+
+
+class ComputedBase(nn.Module):
+  groups: int = 2
+  width: int = groups
+  deep: int = 2 * width + 1
+
+  @nn.compact
+  def __call__(self, x):
+    return nn.Dense(self.deep, name="deep")(nn.Dense(self.width, name="wide")(x))
+"""
+COMPUTED_DERIVED = """from flax import linen as nn
+
+from computed_base import ComputedBase
+
+width = 7
+
+
+class Derived(ComputedBase):
+  groups: int = 5
+  other: int = width
+
+  @nn.compact
+  def __call__(self, x):
+    return nn.Dense(self.other, name="last")(super().__call__(x))
+"""
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {"inherited_base": BASE, "inherited_derived": DERIVED},
+        {"computed_base": COMPUTED_BASE, "computed_derived": COMPUTED_DERIVED},
+    ],
+)
+def test_defaults_of_another_file_mean_the_same(files: dict[str, str]) -> None:
     result = migrate_project([SourceFile.parse(Path(f"{n}.py"), n, text) for n, text in files.items()])
     assert {c.outcome for c in result.classes} == {"native"}
     before = [_module(name, text) for name, text in files.items()][-1]

@@ -1,0 +1,49 @@
+"""Fields whose defaults are computed from those of the fields above them."""
+
+from typing import Any, Callable
+
+import jax.numpy as jnp
+from flax import linen as nn
+
+width = 9
+
+
+class Model(nn.Module):
+    groups: int = 2
+    width: int = 3 * groups
+    deep: int = width + groups
+    dtype: Any = jnp.float32
+    kernel_init: Callable = nn.initializers.normal(stddev=0.02, dtype=dtype)
+    same: Any = dtype
+    HIDDEN = 2 * deep
+
+    @nn.compact
+    def __call__(self, x, more=deep):
+        x = nn.Dense(self.width, name="first", dtype=self.same, kernel_init=self.kernel_init)(x)
+        return nn.Dense(self.deep, name="second", kernel_init=self.kernel_init)(x) * self.HIDDEN * more
+
+
+class Derived(Model):
+    groups: int = 5
+    other: int = width  # that of the file: a base's fields are no names of the body
+
+    @nn.compact
+    def __call__(self, x):
+        return nn.Dense(self.other, name="third")(super().__call__(x))
+
+
+class Before(nn.Module):
+    deep: int = 2 * width
+    width: int = 4
+
+    @nn.compact
+    def __call__(self, x):
+        return nn.Dense(self.deep)(nn.Dense(self.width)(x))
+
+
+CASES = [
+    ("Derived", {}, [(2, 3)], {}),
+    ("Model", {}, [(2, 3)], {}),
+    ("Model", {"groups": 3, "width": 4}, [(2, 3)], {}),
+    ("Before", {}, [(2, 3)], {}),
+]
