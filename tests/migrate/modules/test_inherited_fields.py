@@ -63,7 +63,7 @@ class ComputedBase(nn.Module):
 
   @nn.compact
   def __call__(self, x):
-    return nn.Dense(self.deep, name="deep")(nn.Dense(self.width, name="wide")(x))
+    return nn.Dense(self.deep, name="second")(nn.Dense(self.width, name="first")(x))
 """
 COMPUTED_DERIVED = """from flax import linen as nn
 
