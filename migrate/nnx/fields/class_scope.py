@@ -1,4 +1,4 @@
-"""Fields that the body of a class reads itself: `def __call__(self, x, rate=rate)`, `HIDDEN = 2 * width`, `deep: int = size`.
+"""Fields that the body of a class reads itself: `def __call__(self, x, rate=rate)`, `HIDDEN = 2 * width`, `deep: int = 4`.
 
 In Linen a field with a default is a name of the class's body. In NNX the constructor has it, so what stands there is that
 default.
