@@ -127,6 +127,20 @@ def _is_settled(source: SourceFile, node: ast.expr) -> bool:
     return True
 
 
+def _unpacked(source: SourceFile, arguments: list[ast.expr]) -> list[ast.expr]:
+    """Arguments, with those of `*args` where `args = (key, shape)` stands in the same function."""
+    if len(arguments) != 1 or not isinstance(arguments[0], ast.Starred) or not isinstance(arguments[0].value, ast.Name):
+        return arguments
+    name = arguments[0].value
+    scope = source.names.binding_scope(name.id, name)
+    binders = [b for b in source.names.binders(name.id) if source.names.bound_by(b) is scope]
+    statement = source.statement_of(binders[0]) if len(binders) == 1 else None
+    if isinstance(statement, ast.Assign) and statement.targets == binders and isinstance(statement.value, ast.Tuple):
+        if scope is source.names.scope_of(name) and all(_is_settled(source, item) for item in statement.value.elts):
+            return statement.value.elts
+    return arguments
+
+
 def carry(run: Any, node: ast.Call, env: Any) -> Abs | None:
     """What such a cell's `initialize_carry` gives; None for any other call."""
     func = node.func
@@ -144,8 +158,9 @@ def carry(run: Any, node: ast.Call, env: Any) -> Abs | None:
         held = None
     if held is None or not isinstance(held.value, DetachedCell):
         return None
-    given = dict(zip(("rng", "input_shape"), node.args)) | {str(k.arg): k.value for k in node.keywords}
-    if set(given) != {"rng", "input_shape"} or len(given) != len(node.args) + len(node.keywords):
+    positional = _unpacked(env.source, node.args)
+    given = dict(zip(("rng", "input_shape"), positional)) | {str(k.arg): k.value for k in node.keywords}
+    if set(given) != {"rng", "input_shape"} or len(given) != len(positional) + len(node.keywords):
         raise Unmigratable("NNX134", f"`{ast.unparse(node)}` is not given a key and a shape", node)
     if any(isinstance(n, ast.Attribute) and n.attr == "make_rng" for n in subtree(given["rng"])):
         raise Unmigratable("NNX134", f"`{ast.unparse(node)}` draws a key for zeros", node)
