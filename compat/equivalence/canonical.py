@@ -176,6 +176,8 @@ class Canonicaliser:
         def nested(jaxpr: Any) -> Hashable:
             return self.closed(jaxpr, depth + 1)
 
+        if "jaxpr" in params:  # of a reduction, which has the function that this was traced from, too
+            leave_out |= {"computation"}
         return tuple(
             (key, None if key.endswith("sharding") and says_nothing(value) else freeze(value, nested))
             for key, value in sorted(params.items())

@@ -48,6 +48,11 @@ def fibonacci(swapped: bool = False, dead: bool = False, start: tuple[float, flo
     return run
 
 
+def rounded_sum(rounded: F) -> F:
+    """A reduction whose steps are a function of the program's own."""
+    return lambda x: lax.reduce(x, jnp.float32(0), lambda a, b: rounded(a + b), (1,))
+
+
 def counted(extra: int, start: int = 0) -> F:
     """A loop with `extra` further counters that always hold what the first does."""
 
@@ -130,6 +135,7 @@ EQUAL: dict[str, tuple[F, F, Any]] = {
         X,
     ),
     "long chains": (shifted(7), shifted(7), X),
+    "functions of reductions": (rounded_sum(jnp.round), rounded_sum(lambda x: jnp.round(x)), X),
 }
 
 DIFFERENT: dict[str, tuple[F, F, Any]] = {
@@ -184,6 +190,7 @@ DIFFERENT: dict[str, tuple[F, F, Any]] = {
     "counter start": (counted(0), counted(0, start=1), X),
     "chain one longer": (shifted(8), shifted(9), X),
     "chain one longer, deep": (shifted(14), shifted(15), X),
+    "functions of reductions": (rounded_sum(jnp.round), rounded_sum(jnp.floor), X),
     "while limit": (while_sum(5), while_sum(6), X),
     "while step": (while_sum(5), while_sum(5, 2.0), X),
     "precision": (
