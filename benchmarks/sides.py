@@ -89,14 +89,16 @@ def _below(flat: Mapping[tuple[str, ...], Any], key: tuple[str, ...]) -> dict[tu
 
 
 def _variables(model: Any) -> list[tuple[list[tuple[Any, ...]], Any]]:
-    """Every variable with all the paths that lead to it."""
+    """Every variable with all the paths that lead to it, and the one that Linen has it at."""
     from flax import nnx
+    from nnx_migrate.compat.sharing import linen_paths
 
+    places = linen_paths(model)
     found: dict[int, tuple[list[tuple[Any, ...]], Any]] = {}
 
     def walk(node: Any, path: tuple[Any, ...], above: frozenset[int]) -> None:
         if isinstance(node, nnx.Variable):
-            found.setdefault(id(node), ([], node))[0].append(path)
+            found.setdefault(id(node), ([], node))[0].extend([path, *([places[path]] if path in places else [])])
             return
         implementation = nnx.graph.get_node_impl(node) if nnx.graph.is_node(node) else None
         if implementation is not None and id(node) not in above:

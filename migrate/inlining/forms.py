@@ -14,7 +14,8 @@ names of its parts are what they are of it. A lambda that has a name is a functi
 A call that hands all on to another method says what that takes. A function that makes modules and that a field holds has
 its own name where the field is called. A module that each branch makes for itself is made before them. What the
 `__init__` of a subclass of a layer says are the defaults of its fields. `getattr(nn, "Dense")` is `nn.Dense`. A list of
-those of some arrays that are given is made by statements. What one nn.Sequential takes stands in it.
+those of some arrays that are given is made by statements. What one nn.Sequential takes stands in it. A module that
+`jax.tree.map` is given is called in a function.
 """
 
 from __future__ import annotations
@@ -42,6 +43,7 @@ from .layers_within import with_layer_within
 from .lists_in_calls import with_named_lists
 from .made_in_branches import with_one_before_branches
 from .mapped_items import with_mapped_items
+from .mapped_modules import with_mapped_modules
 from .matches import as_conditions
 from .moved_params import at_the_call
 from .named_lambdas import with_named_functions
@@ -88,7 +90,7 @@ _PLAINER = (
     with_fields_of_init, with_spelled_attributes, with_sequentials_in_place, with_spelled_call, with_own_fields,
     as_conditions, as_statements, with_keys_in_place, with_flags_around, with_layer_within, with_named_lists,
     with_mapped_items, with_items_of_shapes, with_unpacked_lists, with_named_functions, with_own_names,
-    with_one_before_branches, with_optional_items,
+    with_one_before_branches, with_optional_items, with_mapped_modules,
 )  # fmt: skip
 
 

@@ -133,10 +133,10 @@ def _unfolded(source: SourceFile, method: ast.FunctionDef, call: ast.Call, refus
     before = first_before(source, call)
     if before is None:
         raise refused
-    return _named_first(source, method, before)
+    return named_first(source, method, before)
 
 
-def _named_first(source: SourceFile, method: ast.FunctionDef, node: ast.expr) -> str:
+def named_first(source: SourceFile, method: ast.FunctionDef, node: ast.expr) -> str:
     """`nn.Dense(3)(block(x))` with the layer made by a statement of its own: it is made before the block is."""
     place = place_of(source, method, node)
     if isinstance(place.statement, ast.AugAssign) or place.node.lineno != place.node.end_lineno:
@@ -293,4 +293,4 @@ def _with_imports(source: SourceFile, text: str, imports: dict[str, str]) -> str
         raise NotInlined("its text cannot stand there") from error
 
 
-__all__ = ["chosen", "inlined", "reparsed"]
+__all__ = ["chosen", "inlined", "named_first", "reparsed"]

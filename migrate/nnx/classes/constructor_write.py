@@ -151,7 +151,7 @@ def write(writer: ClassWriter) -> None:
     at = _place(writer)
     stays = bool(model.own_fields) and model.own_fields[-1] in overriding.kept(writer.text)
     last = at == source.line_span(model.node.body[-1]).end and not model.own_fields
-    written: list[Part] = [newline if stays or last else "", indent, *signature, newline]
+    written: list[Part] = [newline if stays or last or _is_close_below(writer) else "", indent, *signature, newline]
     for line in everything:
         written += [body, *line, newline]
     order = _before_what_follows(writer, at, -1)
@@ -359,6 +359,17 @@ def _place(writer: ClassWriter) -> int:
         if isinstance(statement, ast.FunctionDef | ast.ClassDef | ast.AsyncFunctionDef):
             return source.line_span(statement).start
     return source.line_span(body[-1]).end
+
+
+def _is_close_below(writer: ClassWriter) -> bool:
+    """Do fields that go stand on the line below a statement of the class that stays?"""
+    body = writer.model.node.body
+    going = {field.node for field in (*writer.model.own_fields, *writer.model.reserved)}
+    last = max((at for at, statement in enumerate(body) if statement in going), default=0)
+    above = next((at for at in range(last - 1, -1, -1) if body[at] not in going), None)
+    if above is None or isinstance(body[above], ast.Expr):
+        return False
+    return bool(body[above + 1].lineno == (body[above].end_lineno or 0) + 1)
 
 
 def _write_in_place(writer: ClassWriter, lines: list[Parts]) -> None:
