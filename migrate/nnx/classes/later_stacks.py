@@ -25,7 +25,7 @@ def is_fit(text: ClassText, site: Site) -> bool:
     Or one module that is computed anew for its derivative: `nn.remat(Block)(4)(x)`.
     """
     factory = site.factory
-    if factory is None or factory.field or factory.chosen_by:
+    if factory is None or factory.chosen_by not in ("", factory.field):
         return False
     if is_alone(site):
         return not site.scopes
@@ -47,6 +47,8 @@ def member(site: Site) -> Site:
     """One of the modules that a transform stacks, if one does."""
     if not site.lifted:
         return site
+    if site.factory is not None and site.factory.field:
+        return dataclasses.replace(site, lifted=())
     return dataclasses.replace(site, lifted=(), renders={**site.renders, "spelled": True})  # by the name of its class
 
 
