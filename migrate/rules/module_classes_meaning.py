@@ -290,8 +290,8 @@ RULES = (
         "NNX171",
         "dataclass-options",
         "the class has dataclass options or a dataclass decorator",
-        "`kw_only=True`, `frozen=...`, `@dataclass` and the like, and decorators that ask for dataclass fields or replace "
-        "the constructor. Of a frozen dataclass (`@flax.struct.dataclass`) Linen makes no module either today: making one "
+        "`frozen=...`, `eq=...`, a `kw_only=` that is no constant, `@dataclass` and the like, and decorators that ask for "
+        "dataclass fields or replace the constructor. Of a frozen dataclass (`@flax.struct.dataclass`) Linen makes no module either today: making one "
         "raises a FrozenInstanceError.",
         "The class gets a written constructor in place of the dataclass's.",
         "drop the option, or the decorator.",

@@ -145,9 +145,15 @@ class ClassWriter:
             elif name == cells.BASE:
                 self.put(base, self.namer.name("flax.nnx.RNNCellBase"))
         protocols.write(self)
+        ahead: ast.AST = self.model.node.bases[-1]
         for keyword in self.model.node.keywords:
-            if keyword.arg in ("kw_only", "eq", "frozen", "repr", "order"):
+            if keyword.arg == "kw_only" and isinstance(keyword.value, ast.Constant):  # the constructor says it
+                self.edits.append(
+                    MethodEdit(self.source, Span(self.source.span(ahead).end, self.source.span(keyword).end), ())
+                )
+            elif keyword.arg in ("kw_only", "eq", "frozen", "repr", "order"):
                 raise Unmigratable("NNX171", f"the class has the dataclass option {keyword.arg}", self.model.node)
+            ahead = keyword
         class_decorators.refuse(self)
         gin_lists.write(self)
         reflection.refuse(self)
