@@ -291,8 +291,8 @@ RULES = (
         "dataclass-options",
         "the class has dataclass options or a dataclass decorator",
         "`frozen=...`, `eq=...`, a `kw_only=` that is no constant, `@dataclass` and the like, and decorators that ask for "
-        "dataclass fields or replace the constructor. Of a frozen dataclass (`@flax.struct.dataclass`) Linen makes no module either today: making one "
-        "raises a FrozenInstanceError.",
+        "dataclass fields or replace the constructor. Of a frozen dataclass (`@flax.struct.dataclass`) Linen makes no "
+        "module either today: making one raises a FrozenInstanceError.",
         "The class gets a written constructor in place of the dataclass's.",
         "drop the option, or the decorator.",
     ),
