@@ -254,6 +254,8 @@ def _called_otherwise(source: SourceFile, method: ast.FunctionDef, name: str) ->
     other, edits = free_name(name, names_in(method)), EditSet(source.text)
     for node in subtree(method):
         if isinstance(node, ast.Name) and node.id == name and source.names.binding_scope(name, node) is method:
+            if source.text_of(node) != name:  # in an f-string
+                raise NotInlined(f"`{name}` means something else where it is called")
             edits.replace(source.span(node), other)
     return edits.render()
 
