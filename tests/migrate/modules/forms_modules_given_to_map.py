@@ -48,9 +48,21 @@ class OfTwo(nn.Module):
         return jax.tree.map(self.pairs, xs, [x, x])
 
 
+class OfSetup(nn.Module):
+    width: int = 4
+
+    def setup(self):
+        self.proj = nn.Dense(self.width)
+        self.encode = lambda x: self.proj(x)
+
+    def __call__(self, x):
+        return sum(map(self.encode, [x, 2 * x]))
+
+
 CASES = [
     ("Named", {}, [(2, 4)], {}),
     ("Held", {}, [(2, 4)], {}),
     ("InPlace", {"width": 5}, [(2, 4)], {}),
     ("OfTwo", {}, [(2, 4)], {}),
+    ("OfSetup", {}, [(2, 4)], {}),
 ]

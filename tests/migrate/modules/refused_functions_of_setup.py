@@ -2,6 +2,7 @@
 
 HEAD = """
 import flax.linen as nn
+import jax
 import jax.numpy as jnp
 
 class M(nn.Module):
@@ -27,6 +28,6 @@ REFUSED = {
     ),
     "handed on": (
         "NNX180",
-        "  self.encode = lambda x: self.proj(x)\ndef __call__(self, x):\n  return sum(map(self.encode, [x, x]))",
+        "  self.encode = lambda x: self.proj(x)\ndef __call__(self, x):\n  return jax.lax.map(self.encode, x)",
     ),
 }

@@ -100,7 +100,7 @@ class M(nn.Module):
     return """
 OTHERS = "\n\nclass Other(nn.Module):\n  @nn.compact\n  def __call__(self, x):\n    return M(kind=Elsewhere)(x)\n"
 REFUSED = {
-    "a flag that another method reads, kept": ("NNX113", "jax.tree.map(Elsewhere(flag=flag), x)"),
+    "a flag that another method reads, kept": ("NNX113", "jax.lax.map(Elsewhere(flag=flag), x)"),
     "a flag of a class that others derive from": ("NNX113", "Flagged(flag=flag)(x)"),
     "a flag of what a field makes, which others may not take": ("NNX113", "self.kind(flag=flag)(x)"),
     "a flag that is read where it was made": ("NNX113", "(m := Alone(flag=flag))(x) * (2 if m.flag else 1)"),

@@ -76,6 +76,7 @@ LENT = {
     "a list, which Linen freezes": "return Listed([n, x.mean()])(Scale(n)(x))",
     "a flag that a helper reads, and that is compared": "x = Scale(n)(x)\nreturn Flagged(train=x.shape[1] == 2)(x)",
     "to one that is called twice": "scale = Scale(n)\nn = 7.0\nreturn scale(scale(x)) * n",
+    "applied to a tree": "scale = Scale(n)\nn = 7.0\nreturn jax.tree.map(scale, x) * n",
     "in a loop": "for i in range(2):\n  x = Scale(n * i)(x)\nreturn Scale(x.shape[1])(x)",
 }
 
@@ -158,7 +159,7 @@ def test_a_class_that_does_more_with_it_stays_as_it_was(what: str) -> None:
 REFUSED = {
     "modules by a flag": "return Perhaps(n > 2)(x)",
     "read where it was made": "scale = Scale(x.shape[1])\nreturn scale(x) * scale.factor",
-    "handed on": "scale = Scale(n)\nreturn jax.tree.map(scale, x)",
+    "handed on": "scale = Scale(n)\nreturn jax.lax.map(scale, x)",
     "a module within is given it": "return Within(n)(x)",
     "a transform": "return nn.remat(Scale)(n)(x)",
     "two of one name": "return Scale(n, name='a')(x) if train else Scale(1.0, name='a')(x)",
