@@ -15,6 +15,8 @@ from .bindings import free_name, names_in
 from .callees import NotInlined, is_class
 from .steps import named_first
 
+_TAKERS = frozenset({"tuple", "list", "sum"})  # of all items at once
+
 
 def with_mapped_modules(project: Project, source: SourceFile, model: ast.ClassDef) -> str | None:
     """The file with one such call of a class less; None where there is none."""
@@ -29,7 +31,7 @@ def with_mapped_modules(project: Project, source: SourceFile, model: ast.ClassDe
                     return named_first(source, method, function)
                 except NotInlined:
                     continue
-            if _is_held(source, methods, method, function):
+            if _is_held(source, methods, method, function) and not _may_wait(source, call, function):
                 names: list[str] = []
                 for _ in call.args[1:]:
                     names.append(free_name("leaf", names_in(method) | {*names}))
@@ -47,6 +49,17 @@ def _maps(project: Project, source: SourceFile, call: ast.Call) -> bool:
     if isinstance(call.func, ast.Name) and call.func.id == "map":
         return not source.names.is_hidden("map", call)
     return project.qualname(source, call.func) in TREE_MAPS
+
+
+def _may_wait(source: SourceFile, call: ast.Call, function: ast.expr) -> bool:
+    """May a `map` go through its items when the name that it was given means something else?"""
+    if not isinstance(call.func, ast.Name) or call.func.id != "map" or not isinstance(function, ast.Name):
+        return False
+    parent = source.parents[call]
+    if isinstance(parent, ast.Assign):
+        return not all(isinstance(target, ast.Tuple | ast.List) for target in parent.targets)
+    taken = isinstance(parent, ast.Call) and isinstance(parent.func, ast.Name) and parent.func.id in _TAKERS
+    return not (taken or isinstance(parent, ast.Starred))
 
 
 def _is_held(source: SourceFile, methods: dict[str, ast.FunctionDef], method: ast.FunctionDef, node: ast.expr) -> bool:

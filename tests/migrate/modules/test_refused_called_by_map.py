@@ -28,6 +28,12 @@ REFUSED = {
     "two lists": "    return sum(map(lambda part, k: part(x) * k, parts, (1, 2)))\n",
     "a default": "    return sum(map(lambda part, y=x: part(y), parts))\n",
     "a taker of another meaning": TAKEN.replace("    return", "    list = own or tuple\n    return"),
+    "a module that is called when its name means another": (
+        "    layer = nn.Dense(3)\n    y = map(layer, [x, x])\n    layer = nn.Dense(4)\n    return list(y), layer(x)\n"
+    ),
+    "modules that are called when the loop is over": (
+        "    for w in (3, 4):\n      layer = nn.Dense(w)\n      parts.append(map(layer, [x]))\n    return [*parts[-1], *parts[-2]]\n"
+    ),
     "a comment within": TAKEN.replace("(map(", "(map(  # each\n"),
 }
 
