@@ -32,7 +32,8 @@ REFUSED = {
         "    layer = nn.Dense(3)\n    y = map(layer, [x, x])\n    layer = nn.Dense(4)\n    return list(y), layer(x)\n"
     ),
     "modules that are called when the loop is over": (
-        "    for w in (3, 4):\n      layer = nn.Dense(w)\n      parts.append(map(layer, [x]))\n    return [*parts[-1], *parts[-2]]\n"
+        "    for w in (3, 4):\n      layer = nn.Dense(w)\n      parts.append(map(layer, [x]))\n"
+        "    return [*parts[-1], *parts[-2]]\n"
     ),
     "a comment within": TAKEN.replace("(map(", "(map(  # each\n"),
 }
