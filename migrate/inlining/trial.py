@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 # Modules made by functions, or of what functions give; one text for two things; modules that cannot be numbered.
 CODES = frozenset({
     "NNX110", "NNX111", "NNX114", "NNX120", "NNX130", "NNX132", "NNX134", "NNX135", "NNX137", "NNX138", "NNX153",
-    "NNX158", "NNX170",
+    "NNX151", "NNX158", "NNX170",
 })  # fmt: skip
 ALL_CODES = CODES | forms.CODES
 FORM: Key = ("another form of setup",)  # wanted besides functions

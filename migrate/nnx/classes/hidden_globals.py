@@ -94,7 +94,8 @@ def _refuse(source: SourceFile, node: ast.Name) -> None:
     around: ast.AST = node
     while isinstance(source.parents.get(around), ast.Attribute):
         around = source.parents[around]
-    if (source.names.qualname(around) or "").startswith("flax."):  # it becomes NNX's
+    imported = node.id not in source.names.definitions
+    if imported and (source.names.qualname(around) or "").startswith("flax."):  # it becomes NNX's
         return
     reason = f"`{node.id}` is an argument or variable of its constructor, and something of the file that it would say there"
     raise Unmigratable("NNX151", reason, node)
