@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 from ...edits import Part, Parts
 from ...linen.project.classes import Field
 from ...linen.values.sites import Unmigratable
+from ...trees import subtree
 
 if TYPE_CHECKING:
     from ..classes.class_write import ClassWriter
 
-_SCOPES = (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.FunctionDef, ast.ClassDef)
 _PLAIN = (ast.Constant, ast.Name, ast.Attribute, ast.Call, ast.Subscript, ast.Tuple, ast.List, ast.Dict)
 
 
@@ -28,7 +28,7 @@ def edits(writer: ClassWriter) -> None:
     for statement in writer.model.node.body:
         target = statement.target if isinstance(statement, ast.AnnAssign) else None
         field = fields.get(target.id) if isinstance(target, ast.Name) else None
-        for name in _read(statement):
+        for name in _read(writer, statement):
             if name.id in declared and isinstance(name.ctx, ast.Load):
                 writer.put(name, *_default(writer, declared, name))
         if field is not None:
@@ -39,8 +39,10 @@ def edits(writer: ClassWriter) -> None:
             declared.pop(bound, None)
 
 
-def _read(statement: ast.stmt) -> Iterator[ast.Name]:
-    """The names that a statement of the body reads as the class is made; annotations say no values."""
+def _read(writer: ClassWriter, statement: ast.stmt) -> Iterator[ast.Name]:
+    """The names that a statement of the body reads as the class is made, also in defaults of its functions and lambdas and
+    in what its comprehensions go through first; annotations say no values.
+    """
     if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef):
         spec = statement.args
         roots: list[ast.AST] = [d for d in (*spec.defaults, *spec.kw_defaults) if d is not None]
@@ -49,12 +51,10 @@ def _read(statement: ast.stmt) -> Iterator[ast.Name]:
         roots = [statement.value] if statement.value is not None else []
     else:
         roots = [statement]
-    while roots:
-        node = roots.pop()
-        if isinstance(node, ast.Name):
+    scope_of = writer.source.names.scope_of
+    for node in (part for root in roots for part in subtree(root)):
+        if isinstance(node, ast.Name) and scope_of(node) is writer.model.node:
             yield node
-        if not isinstance(node, _SCOPES):
-            roots += ast.iter_child_nodes(node)
 
 
 def _bound(statement: ast.stmt) -> list[str]:
@@ -75,7 +75,8 @@ def _default(writer: ClassWriter, declared: dict[str, Field], name: ast.Name) ->
 def default_above(model: ast.ClassDef, name: ast.Name) -> ast.expr | None:
     """The default of a field of the class, where a name that its body reads further down is that field."""
     for statement in reversed(model.body):
-        if statement.lineno < name.lineno and name.id in _bound(statement):
+        above = (statement.lineno, statement.col_offset) < (name.lineno, name.col_offset)
+        if above and not any(part is name for part in subtree(statement)) and name.id in _bound(statement):
             is_field = isinstance(statement, ast.AnnAssign) and "ClassVar" not in ast.unparse(statement.annotation)
             return statement.value if is_field and isinstance(statement, ast.AnnAssign) else None
     return None

@@ -41,9 +41,27 @@ class Before(nn.Module):
         return nn.Dense(self.deep)(nn.Dense(self.width)(x))
 
 
+class Evaluated(nn.Module):
+    """Names of the body in what a comprehension goes through first, in a lambda's defaults and in an f-string."""
+
+    width: int = 3
+    widths: tuple = tuple(range(1, width))
+    listed: tuple = tuple(i + 2 for i in range(width))
+    scaled: Callable = lambda x, by=width: x * by
+    of_file: Callable = lambda x: x + width
+    label: str = f"by {width}"
+
+    @nn.compact
+    def __call__(self, x):
+        for i, width in enumerate((*self.widths, *self.listed)):
+            x = nn.Dense(width, name=f"layer_{i}")(x)
+        return self.of_file(self.scaled(x)) + len(self.label) + (self.label == "by 3")
+
+
 CASES = [
     ("Derived", {}, [(2, 3)], {}),
     ("Model", {}, [(2, 3)], {}),
     ("Model", {"groups": 3, "width": 4}, [(2, 3)], {}),
     ("Before", {}, [(2, 3)], {}),
+    ("Evaluated", {}, [(2, 3)], {}),
 ]

@@ -53,16 +53,21 @@ class Derived(InheritedBase):
 """
 
 
-COMPUTED_BASE = """from flax import linen as nn
+COMPUTED_BASE = """from typing import Any
+
+from flax import linen as nn
 
 
 class ComputedBase(nn.Module):
   groups: int = 2
   width: int = groups
   deep: int = 2 * width + 1
+  widths: Any = tuple(2 + i for i in range(width))
 
   @nn.compact
   def __call__(self, x):
+    for width in self.widths:
+      x = nn.Dense(width)(x)
     return nn.Dense(self.deep, name="second")(nn.Dense(self.width, name="first")(x))
 """
 COMPUTED_DERIVED = """from flax import linen as nn
