@@ -13,7 +13,7 @@ from ..linen.project.index import Project
 from ..source import SourceFile
 from ..trees import subtree
 
-_TAKERS = frozenset({"tuple", "list", "sum"})
+TAKERS = frozenset({"tuple", "list", "sum"})  # of all items at once, and in their order
 _SCOPES = (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.NamedExpr, ast.Yield, ast.YieldFrom)
 
 
@@ -35,7 +35,7 @@ def with_mapped_items(project: Project, source: SourceFile, model: ast.ClassDef)
 
 def _mapped(source: SourceFile, call: ast.AST) -> tuple[ast.Lambda, ast.expr] | None:
     """The function that calls each of some modules, and what these are."""
-    inner = _argument(source, call, _TAKERS, 1)
+    inner = _argument(source, call, TAKERS, 1)
     over = _argument(source, inner[0], frozenset({"map"}), 2) if inner is not None else None
     if over is None or source.function_of(call) is None or "#" in source.text_of(call):
         return None
@@ -58,4 +58,4 @@ def _argument(source: SourceFile, node: ast.AST, names: frozenset[str], count: i
     return node.args if plain and not source.names.is_hidden(node.func.id, node) else None
 
 
-__all__ = ["with_mapped_items"]
+__all__ = ["TAKERS", "with_mapped_items"]

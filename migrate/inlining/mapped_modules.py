@@ -13,9 +13,8 @@ from ..source import SourceFile
 from ..trees import subtree
 from .bindings import free_name, names_in
 from .callees import NotInlined, is_class
+from .mapped_items import TAKERS
 from .steps import named_first
-
-_TAKERS = frozenset({"tuple", "list", "sum"})  # of all items at once
 
 
 def with_mapped_modules(project: Project, source: SourceFile, model: ast.ClassDef) -> str | None:
@@ -58,8 +57,9 @@ def _may_wait(source: SourceFile, call: ast.Call, function: ast.expr) -> bool:
     parent = source.parents[call]
     if isinstance(parent, ast.Assign):
         return not all(isinstance(target, ast.Tuple | ast.List) for target in parent.targets)
-    taken = isinstance(parent, ast.Call) and isinstance(parent.func, ast.Name) and parent.func.id in _TAKERS
-    return not (taken or isinstance(parent, ast.Starred))
+    if isinstance(parent, ast.Call) and isinstance(parent.func, ast.Name) and parent.func.id in TAKERS:
+        return source.names.is_hidden(parent.func.id, parent)
+    return not isinstance(parent, ast.Starred)
 
 
 def _is_held(source: SourceFile, methods: dict[str, ast.FunctionDef], method: ast.FunctionDef, node: ast.expr) -> bool:

@@ -136,7 +136,11 @@ def _unpacked(source: SourceFile, arguments: list[ast.expr]) -> list[ast.expr]:
     binders = [b for b in source.names.binders(name.id) if source.names.bound_by(b) is scope]
     statement = source.statement_of(binders[0]) if len(binders) == 1 else None
     if isinstance(statement, ast.Assign) and statement.targets == binders and isinstance(statement.value, ast.Tuple):
-        if scope is source.names.scope_of(name) and all(_is_settled(source, item) for item in statement.value.elts):
+        if (
+            scope is source.names.scope_of(name)
+            and statement.lineno < name.lineno
+            and all(_is_settled(source, item) for item in statement.value.elts)
+        ):
             return statement.value.elts
     return arguments
 

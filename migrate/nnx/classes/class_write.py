@@ -147,7 +147,8 @@ class ClassWriter:
         protocols.write(self)
         ahead: ast.AST = self.model.node.bases[-1]
         for keyword in self.model.node.keywords:
-            if keyword.arg == "kw_only" and isinstance(keyword.value, ast.Constant):  # the constructor says it
+            constant = keyword.value.value if isinstance(keyword.value, ast.Constant) else None
+            if keyword.arg == "kw_only" and isinstance(constant, bool):  # the constructor says it
                 self.edits.append(
                     MethodEdit(self.source, Span(self.source.span(ahead).end, self.source.span(keyword).end), ())
                 )

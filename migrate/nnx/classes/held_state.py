@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from .class_text import ClassText
 
 _SCANNING = ("flax.linen.RNN", "flax.linen.Bidirectional")
+_LIFTS = frozenset(LIFTED) | OTHER_LIFTED
+_ENDS = frozenset(name.rpartition(".")[2] for name in _LIFTS)
 
 
 def makes_late(text: ClassText) -> bool:
@@ -56,10 +58,8 @@ def transforms(text: ClassText, made: list[Site], plan: Plan) -> bool:
     project = text.analyser.classes.project
     for owner in text.model.mro():
         for node in subtree(owner.node):
-            if (
-                isinstance(node, ast.Name | ast.Attribute)
-                and project.qualname(owner.source, node) in LIFTED.keys() | OTHER_LIFTED
-            ):
+            said = isinstance(node, ast.Name) or (isinstance(node, ast.Attribute) and node.attr in _ENDS)
+            if said and project.qualname(owner.source, node) in _LIFTS:
                 return True
     return any(each.transforms for each in below(made, plan))
 

@@ -13,6 +13,18 @@ from nnx_migrate.migrate.source import SourceFile
 
 from ..modules.loading import module
 
+# A state of the `params` of a model `net`, and a step that makes it give ones.
+STEP = """
+state = TrainState.create(apply_fn=net.apply, params=params, tx=optax.sgd(0.1))
+
+
+@jax.jit
+def step(state, x):
+    loss, grads = jax.value_and_grad(lambda p: ((state.apply_fn({"params": p}, x) - 1) ** 2).mean())(state.params)
+    return state.apply_gradients(grads=grads), loss
+
+
+"""
 _FORMS = ("NNX601", "NNX602", "NNX603")
 
 

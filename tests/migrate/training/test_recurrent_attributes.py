@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from .printing_sides import check
+from .printing_sides import STEP, check
 
 HEAD = """
 import jax, jax.numpy as jnp, optax
@@ -39,16 +39,8 @@ class Whole(nn.Module):
 x = jnp.sin(jnp.arange(24.0)).reshape(2, 4, 3)
 net = KIND()
 params = net.init(jax.random.key(0), x)["params"]
-state = TrainState.create(apply_fn=net.apply, params=params, tx=optax.sgd(0.1))
-
-
-@jax.jit
-def step(state, x):
-    loss, grads = jax.value_and_grad(lambda p: ((state.apply_fn({"params": p}, x) - 1) ** 2).mean())(state.params)
-    return state.apply_gradients(grads=grads), loss
-
-
 """
+HEAD += STEP
 PLAIN = """
 for i in range(3):
     state, loss = step(state, x)

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import pytest
 
-from .printing_sides import check
+from .printing_sides import STEP, check
 
 HEAD = """
 import functools
@@ -71,16 +71,8 @@ x = jnp.sin(jnp.arange(6.0)).reshape(2, 3)
 xs = jnp.stack([x, x * 2, x - 1])
 net = KIND
 params = net.init(jax.random.key(0), x)["params"]
-state = TrainState.create(apply_fn=net.apply, params=params, tx=optax.sgd(0.1))
-
-
-@jax.jit
-def step(state, x):
-    loss, grads = jax.value_and_grad(lambda p: ((state.apply_fn({"params": p}, x) - 1) ** 2).mean())(state.params)
-    return state.apply_gradients(grads=grads), loss
-
-
 """
+HEAD += STEP
 # Uses of the state, as an expression of what is printed.
 USES = {
     "mapped": "def use(state):\n    return jax.vmap(lambda a: state.apply_fn({'params': state.params}, a))(xs)\n",
