@@ -558,7 +558,7 @@ class ClassText:
                 return (layer_variants.name_here(self, factory, site),)
             if spelled:
                 return (site.source.span(func),)
-        by_field = bool(factory.field) if site.choice else bool(site.lifted)
+        by_field = bool(factory.field) if site.choice or site.renders.get("spelled") else bool(site.lifted)
         if by_field and factory.chosen_by in self.run.fields:
             return (self.dim(Dim.field(factory.chosen_by)),)  # it may hold a partial, whose arguments count
         spelled = spelled and not factory.chosen_by  # `partial(self.head, scale=0.5)()`

@@ -47,9 +47,7 @@ def member(site: Site) -> Site:
     """One of the modules that a transform stacks, if one does."""
     if not site.lifted:
         return site
-    if site.factory is not None and site.factory.field:
-        return dataclasses.replace(site, lifted=())
-    return dataclasses.replace(site, lifted=(), renders={**site.renders, "spelled": True})  # by the name of its class
+    return dataclasses.replace(site, lifted=(), renders={**site.renders, "spelled": True})  # by its class, or its field
 
 
 def said(text: ClassText, site: Site, make: Parts) -> Parts:

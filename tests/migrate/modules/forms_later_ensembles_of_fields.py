@@ -1,5 +1,6 @@
 """Ensembles of a class that a field holds, of inputs whose width only the first call knows."""
 
+from functools import partial
 from typing import Any, Sequence
 
 import jax.numpy as jnp
@@ -58,8 +59,51 @@ class Value(nn.Module):
         return v.squeeze(-1) if self.output_dim is None else v
 
 
+class ByName(nn.Module):
+    """The transformed class has a name of its own, which is no class of NNX."""
+
+    kind: Any = MLP
+    num: int = 3
+
+    @nn.compact
+    def __call__(self, x, y=None):
+        xs = [x] if y is None else [x, y]
+        Stack = nn.vmap(
+            self.kind,
+            variable_axes={"params": 0},
+            split_rngs={"params": True},
+            in_axes=None,
+            out_axes=1,
+            axis_size=self.num,
+        )
+        return Stack((4, 1))(jnp.concatenate(xs, -1))
+
+
+class OfPartial(nn.Module):
+    kind: Any = partial(MLP, activate_final=True)
+
+    @nn.compact
+    def __call__(self, x, y=None):
+        xs = [x] if y is None else [x, y]
+        Stack = nn.vmap(self.kind, variable_axes={"params": 0}, split_rngs={"params": True}, in_axes=None, axis_size=2)
+        return Stack((4, 1))(jnp.concatenate(xs, -1))
+
+
+class Rematerialized(nn.Module):
+    kind: Any = MLP
+
+    @nn.compact
+    def __call__(self, x, y=None):
+        xs = [x] if y is None else [x, y]
+        Block = nn.remat(self.kind)
+        return Block((4, 1))(jnp.concatenate(xs, -1))
+
+
 CASES = [
     ("Value", {}, [(2, 6), (2, 3), (2, 2)], {}),
     ("Value", {"num": 1}, [(2, 6), (2, 3)], {"actions": None}),
     ("Value", {"output_dim": 3, "num": 3}, [(2, 6)], {"goals": None, "actions": None}),
+    ("ByName", {}, [(2, 4), (2, 3)], {}),
+    ("OfPartial", {}, [(2, 4)], {"y": None}),
+    ("Rematerialized", {}, [(2, 4), (2, 3)], {}),
 ]
